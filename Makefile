@@ -1,0 +1,62 @@
+# Every target works in a fresh clone with Python 3.11 or newer and pip; nothing else is needed.
+# VENV, PYTHON and EXTRAS can be set: `make test EXTRAS=all` also builds hnswlib (needs a compiler).
+
+VENV      ?= .venv
+EXTRAS    ?= fastembed,models
+CORPUS    ?= ../shared/corpus/wikantik-pages
+QUESTIONS ?= ../shared/eval/questions.csv
+PYTHON    ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+BIN     := $(VENV)/bin
+PIP      = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+RUN     := $(VENV)/.installed
+comma   := ,
+CHECKS  := $(VENV)/.installed-checks-$(subst $(comma),-,$(EXTRAS))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types format bench eval clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUN) ## index the sample vault, ask it over MCP, print what an agent gets
+	@$(BIN)/python benchmarks/demo.py
+
+test: $(CHECKS) ## all tests (tests of extras that are not installed say so)
+	$(BIN)/python -m pytest
+
+lint: $(CHECKS) ## ruff over package, tests and benchmarks
+	$(BIN)/ruff check wikimcp tests benchmarks
+	$(BIN)/ruff format --check wikimcp tests benchmarks
+
+format: $(CHECKS) ## let ruff put the code in form
+	$(BIN)/ruff check --fix wikimcp tests benchmarks
+	$(BIN)/ruff format wikimcp tests benchmarks
+
+types: $(CHECKS) ## mypy --strict over package, tests and benchmarks
+	$(BIN)/mypy wikimcp tests benchmarks
+
+bench: $(CHECKS) ## measure speed and memory, write benchmarks/RESULTS.md
+	$(BIN)/python benchmarks/speed.py $(CORPUS)
+
+eval: $(RUN) ## measure retrieval: make eval CORPUS=... QUESTIONS=...
+	@test -d "$(CORPUS)" && test -f "$(QUESTIONS)" || { \
+		echo "make eval needs a corpus and its questions: make eval CORPUS=folder QUESTIONS=file.csv" >&2; exit 1; }
+	$(BIN)/wikimcp eval "$(CORPUS)" "$(QUESTIONS)" --mode all
+
+clean: ## remove the virtual environment, caches and build output
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find wikimcp tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with ensurepip is needed; name it: make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN): pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(CHECKS): pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[test,lint,$(EXTRAS)]'
+	@touch $@ $(RUN)

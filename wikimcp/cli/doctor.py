@@ -1,0 +1,179 @@
+"""`wikimcp doctor`: check install, settings, vault, index and models, and say what to do."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from wikimcp import __version__
+from wikimcp.cli.show import brief, print_json, print_table
+from wikimcp.cli.verbs import local_caller, opened, settings_of
+from wikimcp.errors import WikimcpError
+from wikimcp.settings import Settings, looks_like_vault
+
+DISTRIBUTION = "wikimcp-server"
+_OPTIONAL = {
+    "fastembed": "transformer embeddings, which find more paraphrases",
+    "hnswlib": "faster vector search above 50,000 chunks",
+    "onnx": "models pulled from a package index",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding: ``state`` is ok, note (nothing is broken) or problem; ``advice`` what to do."""
+
+    state: str
+    name: str
+    finding: str
+    advice: str = ""
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print every check; 1 when one found a problem."""
+    checks = [*_install(), *_service(arguments)]
+    if getattr(arguments, "json", False):
+        print_json([asdict(check) for check in checks])
+    else:
+        rows = [(check.state, check.name, check.finding, check.advice) for check in checks]
+        print_table(["state", "check", "finding", "what to do"], rows)
+    return 1 if any(check.state == "problem" for check in checks) else 0
+
+
+def _install() -> Iterator[Check]:
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("ok", "wikimcp", f"{__version__} on Python {version}")
+    missing = [name for name in _required() if _version(name) is None]
+    if missing:
+        yield Check(
+            "problem", "libraries", f"missing: {', '.join(missing)}", f"Install {DISTRIBUTION} again."
+        )
+    else:
+        yield Check("ok", "libraries", "all that is required is installed")
+    for name, use in _OPTIONAL.items():
+        found = _version(name)
+        if found is None:
+            extra = {"hnswlib": "hnsw", "onnx": "models"}.get(name, name)
+            yield Check(
+                "note", name, f"not installed (optional: {use})", f"pip install '{DISTRIBUTION}[{extra}]'"
+            )
+        else:
+            yield Check("ok", name, found)
+
+
+def _required() -> list[str]:
+    """Name the libraries that the installed distribution requires without any extra."""
+    from importlib import metadata
+
+    try:
+        wanted = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:  # run from a source tree
+        return []
+    plain = [line for line in wanted if "extra ==" not in line]
+    return ["".join(_leading_name(line)) for line in plain]
+
+
+def _leading_name(requirement: str) -> Iterator[str]:
+    for character in requirement:
+        if not (character.isalnum() or character in "-_."):
+            return
+        yield character
+
+
+def _version(name: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _service(arguments: argparse.Namespace) -> Iterator[Check]:
+    try:
+        settings = settings_of(arguments)
+    except WikimcpError as error:
+        yield Check("problem", "settings", error.message, error.hint)
+        return
+    yield from _settings(settings)
+    try:
+        with opened(settings, dense=False) as service:
+            status = service.status(local_caller(settings))
+    except WikimcpError as error:
+        yield Check("problem", error.code, error.message, error.hint)
+        return
+    yield from _vault(settings, status)
+    yield from _index(status)
+    yield from _embedder(status)
+    yield from _tools(status)
+
+
+def _settings(settings: Settings) -> Iterator[Check]:
+    origins = [f"{key} ({place})" for key, place in settings.origins.items()]
+    yield Check("ok", "settings", f"set: {', '.join(origins)}" if origins else "defaults only")
+    if settings.http.allow_anonymous and settings.http.host not in ("127.0.0.1", "::1", "localhost"):
+        yield Check(
+            "note",
+            "http",
+            f"anyone who reaches {settings.http.host} may read this vault",
+            "Bind 127.0.0.1, or unset http.allow_anonymous.",
+        )
+
+
+def _vault(settings: Settings, status: Mapping[str, Any]) -> Iterator[Check]:
+    files = status.get("files", {})
+    pages = files.get("indexed", 0)
+    read_as = f"{pages:,} pages, read as {status.get('adapter', 'unknown')}"
+    if not pages:
+        yield Check("problem", "vault", read_as, "Name a folder that holds markdown files.")
+    else:
+        plain = "" if looks_like_vault(settings.vault) else " (no sign of a dialect: plain markdown)"
+        yield Check("ok", "vault", read_as + plain)
+    for kind, verb in (("skipped", "could not be read"), ("partial", "were read in part")):
+        if count := files.get(kind, 0):
+            yield Check("note", kind, f"{count:,} files {verb}", "`wikimcp status` names them with reasons.")
+    if withheld := files.get("withheld", 0):
+        yield Check(
+            "note", "withheld", f"{withheld:,} pages are drafts or private", "`wikimcp status` names them."
+        )
+
+
+def _index(status: Mapping[str, Any]) -> Iterator[Check]:
+    index = status.get("index", {})
+    state = str(index.get("state", "unknown"))
+    finding = f"{state}, generation {index.get('generation', 0)}"
+    for note in status.get("notes", ()):
+        yield Check("problem", "state", str(note), "Choose a folder that can be written with --state-dir.")
+    if state == "degraded":
+        yield Check("problem", "index", finding, "`wikimcp index --rebuild` makes it anew.")
+    else:
+        yield Check("ok", "index", finding)
+
+
+def _embedder(status: Mapping[str, Any]) -> Iterator[Check]:
+    embedders = status.get("embedders", {})
+    name = str(embedders.get("embedder", "none"))
+    better = embedders.get("better_embedder")
+    pending = status.get("index", {}).get("pending", 0)
+    if name == "none":
+        yield Check(
+            "note", "embedder", "none: answers are lexical only", "Leave the setting embedder at auto."
+        )
+    else:
+        growing = f", {pending:,} chunks to go" if pending else ""
+        takes_over = f"; {better} takes over when its vectors are complete" if better else ""
+        yield Check("ok", "embedder", f"{name}{growing}{takes_over}")
+    for note in embedders.get("embedder_notes", ()):
+        yield Check("note", "embedder", brief(note))
+
+
+def _tools(status: Mapping[str, Any]) -> Iterator[Check]:
+    off = status.get("tools_off", {})
+    yield Check("ok", "tools", f"{len(status.get('tools', ())):,} on offer")
+    if off:
+        yield Check(
+            "note", "tools", f"{len(off):,} off: {', '.join(sorted(off))}", "`wikimcp tools` says why."
+        )

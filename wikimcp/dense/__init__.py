@@ -1,0 +1,1 @@
+"""FAMILY: dense indexes over a matrix of unit vectors. ``selection`` chooses the member."""

@@ -1,0 +1,68 @@
+"""Ends a serving process in time: the signals that ask for it, and the hard exit when a thread will not stop.
+
+Imports nothing heavy, so that it can be armed before anything else is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+GRACE = 1.5
+"""Seconds between a request to stop and the hard exit."""
+
+STOP_SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
+
+
+def exit_if_hung(running: int) -> None:
+    """Exit with status 0 at once when calls are still running: the interpreter would wait for them."""
+    if running:
+        os._exit(0)
+
+
+@contextmanager
+def stop_signals(on_stop: Callable[[], None]) -> Iterator[None]:
+    """Call ``on_stop`` in the main thread for each signal that asks the process to end.
+
+    Does nothing in another thread, where signals cannot be received.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_signal: int, _frame: FrameType | None) -> None:
+        on_stop()
+
+    before = {number: signal.signal(number, handle) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class HardExit:
+    """Ends the process with status 0 ``GRACE`` seconds after ``arm``, whatever other threads do.
+
+    A call that hangs in a worker thread would otherwise keep the interpreter alive for ever.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        threading.Thread(target=self._wait, name="wikimcp-exit", daemon=True).start()
+
+    def arm(self) -> None:
+        """Start the clock. Takes no lock, so that a signal handler may call it at any moment."""
+        os.write(self._writer, b".")
+
+    def _wait(self) -> None:
+        os.read(self._reader, 1)
+        time.sleep(GRACE)
+        os._exit(0)

@@ -1,0 +1,70 @@
+"""Worker threads for service calls, so that no call blocks the event loop or another client."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from wikimcp.errors import Unavailable
+
+PLACES = 8
+"""Calls that run at once: enough for waiting ones, few enough not to fight over the interpreter lock."""
+
+CEILING = 64
+"""Most threads, those of abandoned calls included."""
+
+T = TypeVar("T")
+
+
+class Workers:
+    """Runs blocking work in threads: ``limit`` at a time, never more than ``ceiling`` threads.
+
+    A caller that gives up (cancelled, out of time) frees its place at once, though its thread goes on
+    to its end: work that hangs does not take the place of work that does not. Such leftovers count
+    towards ``ceiling``, above which new work is refused.
+    """
+
+    def __init__(self, limit: int = PLACES, *, ceiling: int = CEILING) -> None:
+        self._ceiling = ceiling
+        self._places = anyio.CapacityLimiter(limit)
+        self._threads = anyio.CapacityLimiter(math.inf)
+        self._running = 0
+        self._lock = threading.Lock()
+
+    @property
+    def running(self) -> int:
+        """How many calls run now, abandoned ones included."""
+        return self._running
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return ``work()`` from a thread, or raise what it raised.
+
+        Raises Unavailable when too many abandoned calls are still running.
+        """
+        async with self._places:
+            if self._running >= self._ceiling:
+                raise Unavailable(
+                    f"{self._running} earlier calls have not ended",
+                    hint="Ask again in a moment; restart the server if this stays.",
+                )
+            return await anyio.to_thread.run_sync(
+                self._count, work, abandon_on_cancel=True, limiter=self._threads
+            )
+
+    def _count(self, work: Callable[[], T]) -> T:
+        with self._lock:
+            self._running += 1
+        try:
+            return work()
+        except Exception:
+            raise
+        except BaseException as error:  # SystemExit and its like would end the event loop
+            raise RuntimeError(f"a call ended with {type(error).__name__}") from error
+        finally:
+            with self._lock:
+                self._running -= 1

@@ -1,0 +1,1 @@
+"""FAMILY: embedders, which turn texts into unit vectors. ``resolve`` chooses the members."""

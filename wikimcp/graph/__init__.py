@@ -1,0 +1,1 @@
+"""Graphs over pages: what links where, and the knowledge graph."""

@@ -1,0 +1,211 @@
+"""Resolving a link as written to the page it means, in the order that the vault contract fixes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import unquote
+
+from wikimcp.models import Link, LinkKind
+
+_SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
+_DASHES = re.compile(r"[\s_\-]+")
+
+
+class LinkTarget(Protocol):
+    """What resolution needs to know of a page."""
+
+    @property
+    def path(self) -> str:
+        """Path relative to the source root."""
+
+    @property
+    def slug(self) -> str:
+        """The page's slug."""
+
+    @property
+    def title(self) -> str:
+        """The page's title."""
+
+    @property
+    def title_explicit(self) -> bool:
+        """Whether the title is given in the frontmatter: only then it is a link target."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names of the page."""
+
+    @property
+    def conflict_copy(self) -> bool:
+        """Whether the file is a sync leftover, which is never a link target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Where a link leads. ``slug`` is empty when nowhere; ``via`` says how it was found.
+
+    ``via`` is one of path, folder, name, case, alias, slug, title, self, attachment or empty;
+    ``candidates`` holds the slugs of equal rank when the choice among them was a fixed one.
+    """
+
+    slug: str = ""
+    via: str = ""
+    candidates: tuple[str, ...] = ()
+    attachment: str = ""
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether other pages had an equal claim."""
+        return len(self.candidates) > 1
+
+
+UNRESOLVED = Resolution()
+
+
+def fold(name: str) -> str:
+    """Fold a name for comparison: NFC and full case folding."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def slug_form(name: str) -> str:
+    """Fold a name so that blanks, dashes and underscores are alike."""
+    return _DASHES.sub("-", fold(name)).strip("-")
+
+
+@dataclass(slots=True)
+class _Names:
+    """Pages by one kind of name; each list is kept in order of path length, then path."""
+
+    table: dict[str, list[LinkTarget]] = field(default_factory=dict)
+
+    def add(self, key: str, page: LinkTarget) -> None:
+        if key:
+            self.table.setdefault(key, []).append(page)
+
+
+class LinkResolver:
+    """Resolves links among a fixed set of pages and attachments."""
+
+    def __init__(self, pages: Iterable[LinkTarget], attachments: Iterable[str] = ()) -> None:
+        targets = sorted((p for p in pages if not p.conflict_copy), key=lambda p: (p.path.count("/"), p.path))
+        self._exact: dict[str, LinkTarget] = {}
+        self._folded, self._stems, self._folded_stems = _Names(), _Names(), _Names()
+        self._aliases, self._slugs, self._titles = _Names(), _Names(), _Names()
+        for page in targets:
+            bare = _SUFFIX.sub("", page.path)
+            stem = bare.rsplit("/", 1)[-1]
+            self._exact.setdefault(bare, page)
+            self._folded.add(fold(bare), page)
+            self._stems.add(stem, page)
+            self._folded_stems.add(fold(stem), page)
+            self._slugs.add(slug_form(stem), page)
+            for alias in page.aliases:
+                self._aliases.add(fold(alias), page)
+            if page.title_explicit:
+                self._titles.add(fold(page.title), page)
+        self._files = {path: path for path in sorted(attachments, key=lambda p: (p.count("/"), p))}
+        self._file_names: dict[str, str] = {}
+        for path in self._files:
+            self._file_names.setdefault(fold(path.rsplit("/", 1)[-1]), path)
+        self._memo: dict[tuple[bool, str, str], Resolution] = {}
+
+    def resolve(self, link: Link, source: LinkTarget) -> Resolution:
+        """Return where a link of ``source`` leads."""
+        if link.kind in (LinkKind.EXTERNAL, LinkKind.BLOCK, LinkKind.CITATION):
+            return UNRESOLVED
+        if not link.target:
+            return Resolution(source.slug, "self") if link.fragment else UNRESOLVED
+        folder = source.path.rpartition("/")[0]
+        key = (link.kind is LinkKind.MARKDOWN, folder, link.target)
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = self._find(*key)
+        return found
+
+    def _find(self, markdown: bool, folder: str, target: str) -> Resolution:
+        name = _SUFFIX.sub("", target.strip())
+        page = self._by_path(markdown, folder, name)
+        found = page or self._by_name(folder, name)
+        if found is UNRESOLVED and "%" in name and (decoded := unquote(name)) != name:
+            return self._find(markdown, folder, decoded)
+        if found is UNRESOLVED:
+            return self._attachment(folder, target.strip())
+        return found
+
+    def _by_path(self, markdown: bool, folder: str, name: str) -> Resolution | None:
+        """Resolve relative paths, paths from the root, and the same with case folded."""
+        relative = name.startswith(("./", "../"))
+        joined = _join(folder, name)
+        tries = [joined] if relative else [joined, name] if markdown else [name]
+        if name.startswith("/"):
+            tries = [name.lstrip("/")]
+        for bare in tries:
+            if bare is None:
+                return UNRESOLVED  # climbs out of the vault
+            if (page := self._exact.get(bare)) is not None:
+                return Resolution(page.slug, "path")
+        for bare in tries:
+            if bare is not None and "/" in bare and (pages := self._folded.table.get(fold(bare))):
+                return _choose(pages, folder, "case")
+        return UNRESOLVED if relative else None
+
+    def _by_name(self, folder: str, name: str) -> Resolution:
+        stem = name.rsplit("/", 1)[-1]
+        tables: Sequence[tuple[Mapping[str, list[LinkTarget]], str, str]] = (
+            (self._stems.table, stem, "name"),
+            (self._folded_stems.table, fold(stem), "case"),
+        )
+        for table, key, via in tables:
+            pages = table.get(key, [])
+            if "/" in name:
+                ending = "/" + fold(name.lstrip("/"))
+                pages = [p for p in pages if ("/" + fold(_SUFFIX.sub("", p.path))).endswith(ending)]
+            if pages:
+                return _choose(pages, folder, via)
+        whole = ((self._aliases.table, fold(name), "alias"), (self._slugs.table, slug_form(name), "slug"))
+        for table, key, via in (*whole, (self._titles.table, fold(name), "title")):
+            if key in table:
+                return _choose(table[key], folder, via)
+        return UNRESOLVED
+
+    def _attachment(self, folder: str, target: str) -> Resolution:
+        for path in (_join(folder, target), target.lstrip("/")):
+            if path and path in self._files:
+                return Resolution(via="attachment", attachment=path)
+        by_name = self._file_names.get(fold(target.rsplit("/", 1)[-1]))
+        if by_name and ("/" not in target or fold(by_name).endswith(fold(target))):
+            return Resolution(via="attachment", attachment=by_name)
+        return UNRESOLVED
+
+
+def _choose(pages: Sequence[LinkTarget], folder: str, via: str) -> Resolution:
+    """Prefer the linking page's folder, then its top-level folder, then the shortest path."""
+    if len(pages) == 1:
+        return Resolution(pages[0].slug, via)
+    here = [p for p in pages if p.path.rpartition("/")[0] == folder]
+    top = folder.split("/", 1)[0]
+    near = [p for p in pages if top and p.path.startswith(f"{top}/")]
+    if len(here) == 1:
+        return Resolution(here[0].slug, "folder" if via == "name" else via)
+    pool = here or near or pages
+    best = pool[0]
+    equal = [p.slug for p in pool if p.path.count("/") == best.path.count("/")]
+    if pool is near and len(equal) == 1:
+        return Resolution(best.slug, via)
+    return Resolution(best.slug, via, tuple(equal if len(equal) > 1 else [p.slug for p in pool]))
+
+
+def _join(folder: str, name: str) -> str | None:
+    """Join a relative target to a folder; None when it climbs out of the vault."""
+    parts = [part for part in folder.split("/") if part]
+    for part in name.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)

@@ -1,0 +1,1 @@
+"""What helps an agent use the tools: instructions, resources, prompts, completions."""

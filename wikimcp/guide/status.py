@@ -1,0 +1,89 @@
+"""What the service says about itself: the state of the index, skipped files, the wiki's manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from wikimcp.index.keeper import IndexKeeper
+from wikimcp.index.view import Reading
+from wikimcp.models import ANONYMOUS, Caller
+
+_MOST_DIAGNOSTICS = 500
+
+
+def full_status(
+    keeper: IndexKeeper,
+    caller: Caller,
+    *,
+    facts: Mapping[str, Any],
+    tools: Sequence[str],
+    off: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return index state, backends and tools; for the operator also files, reasons and folders."""
+    store, snapshot = keeper.store, keeper.store.snapshot
+    status: dict[str, Any] = {
+        "index": asdict(keeper.stamp(None)),
+        "adapter": store.adapter.name,
+        "embedders": {
+            key: facts[key] for key in ("embedder", "better_embedder", "embedder_notes") if key in facts
+        },
+        "tools": list(tools),
+        "tools_off": dict(off),
+        "notes": [note for note in (store.degraded, store.state.note) if note],
+    }
+    if snapshot is None:
+        return status
+    view = keeper.view(snapshot, ANONYMOUS)
+    pages = {page.rev: page.path for page in view.pages}
+    partial = sum(page.partial for page in view.pages)
+    skipped = snapshot.catalog.skipped()
+    status["files"] = {"indexed": len(pages), "partial": partial, "skipped": len(skipped)}
+    if not caller.operator:
+        return status
+    paths = {record.rev: record.path for record in snapshot.records.values()}
+    status["files"]["withheld"] = snapshot.withheld_count()
+    status["vault"] = str(store.adapter.root)
+    status["state_dir"] = str(store.state.root)
+    status["skipped"] = [{"path": path, **asdict(why)} for path, why in skipped]
+    status["withheld"] = [
+        {"path": record.path, "reason": record.withheld or f"labels: {', '.join(sorted(record.labels))}"}
+        for record in sorted(snapshot.records.values(), key=lambda r: r.path)
+        if not record.public
+    ]
+    status["diagnostics"] = [
+        {"path": paths[rev], "code": code, "message": message, "line": line}
+        for rev, rest in snapshot.catalog.diagnosed()
+        if rev in paths
+        for code, message, line in json.loads(rest).get("diagnostics", ())
+    ][:_MOST_DIAGNOSTICS]
+    return status
+
+
+def manifest(reading: Reading, *, tools: Sequence[str], version: str) -> dict[str, Any]:
+    """Return what this wiki is, from its index or overview page and the catalog."""
+    title = description = ""
+    for role in ("index", "overview"):
+        page = next((page for page in reading.pages if page.role == role), None)
+        if page is not None:
+            body = reading.body(page)
+            title = title or body.wiki_title or page.title
+            description = description or body.description or page.summary
+    return {
+        "server": {"name": "wikimcp", "version": version},
+        "title": title,
+        "description": description,
+        "pages": len(reading.pages),
+        "generation": reading.generation,
+        "adapter": reading.view.adapter.name,
+        "clusters": [
+            {"name": c.name, "pages": c.page_count, **({"hub": c.hub.slug} if c.hub else {})}
+            for c in reading.clusters.values()
+        ],
+        "tags": len(reading.tags),
+        "updated_at": max((page.updated_at for page in reading.pages), default=""),
+        "tools": list(tools),
+        "read_only": True,
+    }

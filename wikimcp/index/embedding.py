@@ -1,0 +1,135 @@
+"""Growing the vectors behind the lexical index: resumable, by one process at a time, nothing twice."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from wikimcp.errors import WikimcpError
+from wikimcp.index.dense_state import BuildDense, DenseState
+from wikimcp.index.records import PageRecord
+from wikimcp.index.snapshot import Snapshot
+from wikimcp.index.state import StateDir
+from wikimcp.index.vectors import VectorFile
+from wikimcp.ports import Embedder, TokenEmbedder, VaultAdapter
+from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
+
+log = logging.getLogger("wikimcp.embedding")
+
+_BATCH = 512  # texts between two appends: a kill loses at most these
+Report = Callable[[str, int, int], None]
+
+
+class EmbedderVectors:
+    """One embedder with its vector file, and how far the vectors cover the chunks of a snapshot."""
+
+    def __init__(self, embedder: Embedder, state: StateDir, build: BuildDense) -> None:
+        self.embedder = embedder
+        self._state = state
+        self._build = build
+        self._file: VectorFile | None = None
+        self._loaded: DenseState | None = None
+        self._mutex = threading.Lock()
+
+    @property
+    def file(self) -> VectorFile:
+        """The vector file; opened late, since asking an embedder for its dimension may load it."""
+        if self._file is None:
+            self._file = VectorFile(
+                self._state.vectors(self.embedder.name), dimension=self.embedder.dimension
+            )
+        return self._file
+
+    def load(self) -> DenseState:
+        """Return the vectors on disk; loaded again only when their number changed."""
+        with self._mutex:
+            if self._loaded is None or self._loaded.count != self.file.count():
+                self._loaded = DenseState(self.embedder, self.file, self._build)
+            return self._loaded
+
+    def missing(self, snapshot: Snapshot, pages: Sequence[PageRecord]) -> list[PageRecord]:
+        """Return the pages with at least one chunk that has no vector."""
+        if not pages:
+            return []
+        state = self.load()
+        by_rev = snapshot.catalog.chunk_keys()
+        cells = [by_rev.get(page.rev, b"") for page in pages]
+        rows = state.rows_of(np.frombuffer(b"".join(cells), np.uint64))
+        lacking = np.flatnonzero(rows < 0)
+        if not len(lacking):
+            return []
+        ends = np.cumsum([len(cell) // 8 for cell in cells])
+        return [pages[at] for at in np.unique(np.searchsorted(ends, lacking, side="right"))]
+
+    def grow(
+        self,
+        snapshot: Snapshot,
+        adapter: VaultAdapter,
+        pages: Sequence[PageRecord],
+        *,
+        stop: threading.Event,
+        report: Report | None = None,
+    ) -> None:
+        """Embed what is missing of ``pages``, appending batch by batch, until done or stopped.
+
+        The caller holds the embed lock. A page that changed meanwhile is left to the next round.
+        """
+        todo = self.missing(snapshot, pages)
+        total = sum(page.chunk_count for page in todo)
+        done = 0
+        have = set(self.load_keys())
+        batch: dict[bytes, str] = {}
+        for page in todo:
+            for key, text in _texts(snapshot, adapter, page):
+                if key not in have:
+                    batch[key] = text
+                    have.add(key)
+            done += page.chunk_count
+            if len(batch) >= _BATCH:
+                self._append(batch)
+                batch = {}
+                if report:
+                    report("embedding", done, total)
+            if stop.is_set():
+                return
+        if batch:
+            self._append(batch)
+        if report:
+            report("embedding", total, total)
+
+    def load_keys(self) -> list[bytes]:
+        """Return the keys that have a vector."""
+        keys, _ = self.file.read()
+        raw = keys.tobytes()
+        return [raw[at : at + 8] for at in range(0, len(raw), 8)]
+
+    def _append(self, batch: dict[bytes, str]) -> None:
+        texts = list(batch.values())
+        vectors = self.embedder.embed(texts)
+        tokens = self.embedder.token_ids(texts) if isinstance(self.embedder, TokenEmbedder) else None
+        self.file.append(np.frombuffer(b"".join(batch), np.uint64), vectors, tokens)
+
+
+def _texts(snapshot: Snapshot, adapter: VaultAdapter, page: PageRecord) -> Iterator[tuple[bytes, str]]:
+    """Yield (key, contextual text) of a page's chunks; nothing when the file moved on."""
+    body = snapshot.catalog.body(page.rev)
+    if body is None:
+        return
+    try:
+        content = adapter.read(page.path)
+    except (OSError, WikimcpError):
+        return
+    if content.content_hash != page.content_hash:
+        return
+    for chunk in body.chunks:
+        text = contextual_text(
+            title=page.title,
+            cluster=page.cluster,
+            heading_path=body.sections[chunk.section].heading_path,
+            summary=page.summary,
+            text=content.text[chunk.start : chunk.end],
+        )
+        yield chunk_key(text), text

@@ -1,0 +1,179 @@
+"""The version ledger: counts content changes of each page. The one thing that cannot be rebuilt.
+
+A page keeps its count through a rename when its declared id or its content tells that it is the
+same page. Touching a file changes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wikimcp.errors import StateError
+
+_MOST_MOVES = 50
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS pages (
+    path TEXT PRIMARY KEY, declared_id TEXT NOT NULL, content_hash TEXT NOT NULL,
+    version INTEGER NOT NULL, gone INTEGER NOT NULL DEFAULT 0, moved_to TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ids (id TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS history (
+    path TEXT NOT NULL, version INTEGER NOT NULL, content_hash TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (path, version)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger knows of a page under its last path."""
+
+    path: str
+    declared_id: str
+    content_hash: str
+    version: int
+    gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A page as found now: path, id in use, declared id (empty when it has none), hash, time (ISO)."""
+
+    path: str
+    canonical_id: str
+    declared_id: str
+    content_hash: str
+    at: str
+
+
+class Ledger:
+    """The ledger file; used by the one writer only, so it holds a single connection."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._connection = sqlite3.connect(
+                path, timeout=10.0, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise StateError(
+                f"the version ledger cannot be used ({error})",
+                hint="Move ledger.sqlite aside to start a new one.",
+            ) from error
+        self._entries: dict[str, Entry] = {}
+        self._by_id: dict[str, str] = {}
+        self._by_hash: dict[str, str] = {}
+        self._seen = -1
+
+    def sync(self) -> None:
+        """Read again what other processes wrote; cheap when they wrote nothing."""
+        seen = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        if seen == self._seen:
+            return
+        self._seen = seen
+        rows = self._connection.execute("SELECT path, declared_id, content_hash, version, gone FROM pages")
+        self._entries = {row[0]: Entry(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows}
+        self._by_id.clear()
+        self._by_hash.clear()
+        self._index_gone(entry for entry in self._entries.values() if entry.gone)
+
+    def _index_gone(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if entry.declared_id:
+                self._by_id[entry.declared_id] = entry.path
+            self._by_hash[entry.content_hash] = entry.path
+
+    def retire(self, paths: Iterable[str]) -> None:
+        """Note that files are gone, so that a page that turns up elsewhere can be told as moved."""
+        gone = []
+        for path in paths:
+            entry = self._entries.get(path)
+            if entry and not entry.gone:
+                gone.append(Entry(path, entry.declared_id, entry.content_hash, entry.version, True))
+        self._save(gone)
+        self._index_gone(gone)
+
+    def record(self, sightings: Iterable[Sighting]) -> dict[str, int]:
+        """Return the version of each page seen, by path, counting up where content changed."""
+        versions: dict[str, int] = {}
+        changed: list[Entry] = []
+        moves: list[tuple[str, str]] = []
+        ids: list[tuple[str, str]] = []
+        history: list[tuple[str, int, str, str]] = []
+        for seen in sightings:
+            known = self._entries.get(seen.path) or self._moved_from(seen)
+            if known and known.path != seen.path:
+                moves.append((seen.path, known.path))
+            ids.append((seen.canonical_id, seen.path))
+            version = 1
+            if known:
+                version = known.version + (known.content_hash != seen.content_hash)
+            versions[seen.path] = version
+            entry = Entry(seen.path, seen.declared_id, seen.content_hash, version, False)
+            if entry != known:
+                changed.append(entry)
+            if not known or known.content_hash != seen.content_hash:
+                history.append((seen.path, version, seen.content_hash, seen.at))
+        self._save(changed, history, moves, ids)
+        return versions
+
+    def _moved_from(self, seen: Sighting) -> Entry | None:
+        """Find the vanished page this one was: by declared id, else by equal content."""
+        path = self._by_id.get(seen.declared_id) if seen.declared_id else None
+        entry = self._entries.get(path or self._by_hash.get(seen.content_hash, ""))
+        return entry if entry and entry.gone else None
+
+    def _save(
+        self,
+        entries: list[Entry],
+        history: Iterable[tuple[str, int, str, str]] = (),
+        moves: Iterable[tuple[str, str]] = (),
+        ids: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        if not entries:
+            return
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO pages (path, declared_id, content_hash, version, gone)"
+                " VALUES (?,?,?,?,?)",
+                [(e.path, e.declared_id, e.content_hash, e.version, int(e.gone)) for e in entries],
+            )
+            self._connection.executemany("INSERT OR REPLACE INTO history VALUES (?,?,?,?)", history)
+            self._connection.executemany("UPDATE pages SET moved_to=? WHERE path=?", moves)
+            self._connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise StateError(f"the version ledger cannot be written ({error})") from error
+        self._entries.update((entry.path, entry) for entry in entries)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def path_of_former_id(ledger: Path, canonical_id: str) -> str:
+    """Return where the page that once had an id lies now; empty when no page ever had it."""
+    if not ledger.exists():
+        return ""
+    connection = sqlite3.connect(ledger, timeout=5.0)
+    try:
+        row = connection.execute("SELECT path FROM ids WHERE id=?", (canonical_id,)).fetchone()
+        path = str(row[0]) if row else ""
+        for _ in range(_MOST_MOVES):
+            row = connection.execute("SELECT moved_to FROM pages WHERE path=?", (path,)).fetchone()
+            if not row or not row[0]:
+                break
+            path = str(row[0])
+        return path
+    except sqlite3.Error:
+        return ""
+    finally:
+        connection.close()

@@ -1,0 +1,109 @@
+"""From one file to what the index stores of it. Runs in this process or in a parse worker."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from wikimcp.errors import WikimcpError
+from wikimcp.index.records import PageRecord, Row, body_row, record_of
+from wikimcp.models import Diagnostic, FileStamp, ParsedPage
+from wikimcp.ports import LexicalChunk, LexicalPage, VaultAdapter
+from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
+from wikimcp.retrieval.traits import section_traits
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A page ready to be stored: rev 0 everywhere and version 0 unless the frontmatter fixes one."""
+
+    record: PageRecord
+    body: Row
+    lexical: LexicalPage
+    declared_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that cannot be served, and why. ``gone``: it vanished between the walk and the read."""
+
+    path: str
+    diagnostic: Diagnostic
+    gone: bool = False
+
+
+def prepare(adapter: VaultAdapter, path: str) -> Prepared | Skipped:
+    """Read and parse one file. One bad file costs one file: whatever goes wrong is a Skipped."""
+    try:
+        content = adapter.read(path)
+    except FileNotFoundError:
+        return Skipped(path, Diagnostic("gone", "the file is not there any more"), gone=True)
+    except WikimcpError as error:
+        return Skipped(path, Diagnostic("refused", error.message))
+    except OSError as error:
+        return Skipped(path, Diagnostic("unreadable", f"the file cannot be read ({error.strerror})"))
+    if content.encoding == "binary":
+        return Skipped(path, next(iter(content.diagnostics), Diagnostic("binary", "not a text file")))
+    page = adapter.parse(content)
+    updated_at = page.updated_at or iso_time(content.stamp.mtime_ns)
+    record = record_of(page, rev=0, version=page.fixed_version, stamp=content.stamp, updated_at=updated_at)
+    texts = chunk_texts(page, content.text)
+    keys = b"".join(
+        chunk_key(
+            contextual_text(
+                title=page.title, cluster=record.cluster, heading_path=path, summary=page.summary, text=text
+            )
+        )
+        for path, text in texts
+    )
+    return Prepared(
+        record=record,
+        body=body_row(0, page, traits=_traits(page, content.text), chunk_keys=keys),
+        lexical=lexical_page(page, record, texts),
+        declared_id="" if record.id_derived else page.canonical_id,
+    )
+
+
+def chunk_texts(page: ParsedPage, text: str) -> list[tuple[tuple[str, ...], str]]:
+    """Return (heading path, text) of each chunk of a page."""
+    sections = page.body.sections
+    return [(sections[c.section].heading_path, text[c.start : c.end]) for c in page.body.chunks]
+
+
+def _traits(page: ParsedPage, text: str) -> bytes:
+    numbers = array("q")
+    for section in page.body.sections:
+        numbers.extend(section_traits(text[section.own.start : section.own.end], section.level))
+    return numbers.tobytes()
+
+
+def lexical_page(
+    page: ParsedPage, record: PageRecord, texts: Sequence[tuple[tuple[str, ...], str]]
+) -> LexicalPage:
+    """Return the page as the lexical index takes it."""
+    return LexicalPage(
+        rev=0,
+        path=page.path,
+        title=page.title,
+        summary=page.summary,
+        cluster=record.cluster,
+        tags=page.tags,
+        aliases=page.aliases,
+        headings=tuple(section.heading for section in page.body.sections if section.heading_path),
+        chunks=tuple(LexicalChunk(path, text) for path, text in texts),
+    )
+
+
+def iso_time(mtime_ns: int) -> str:
+    """Return a file time as ISO 8601 with offset, to the second, in UTC."""
+    try:
+        return datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return "1970-01-01T00:00:00+00:00"
+
+
+def changed(old: PageRecord, new: FileStamp) -> bool:
+    """Whether a file's stamp differs from the one its record was made from."""
+    return (old.mtime_ns, old.size, old.inode) != (new.mtime_ns, new.size, new.inode)

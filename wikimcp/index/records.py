@@ -1,0 +1,287 @@
+"""Values of the catalog: one PageRecord per page in memory, one PageBody read on demand.
+
+This module turns a ParsedPage into both and both into SQLite rows and back.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wikimcp.models import Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageRecord:
+    """One indexed page. ``rev`` names this very content; an edit makes a new rev.
+
+    ``updated_at`` is ISO 8601 with offset, from the frontmatter or the file time.
+    """
+
+    rev: int
+    path: str
+    slug: str
+    canonical_id: str
+    id_derived: bool
+    title: str
+    title_explicit: bool
+    summary: str
+    role: str
+    type: str
+    status: str
+    review_state: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    clusters: tuple[str, ...]
+    updated_at: str
+    created: str
+    author: str
+    verified_at: str
+    verified_by: str
+    version: int
+    content_hash: str
+    mtime_ns: int
+    size: int
+    inode: int
+    encoding: str
+    section_count: int
+    chunk_count: int
+    withheld: str
+    labels: frozenset[str]
+    conflict_copy: bool
+    partial: bool
+
+    @property
+    def cluster(self) -> str:
+        """The first cluster the page names, or an empty string."""
+        return self.clusters[0] if self.clusters else ""
+
+    @property
+    def public(self) -> bool:
+        """Whether everybody may see the page."""
+        return not self.withheld and not self.labels
+
+    @property
+    def stamp(self) -> FileStamp:
+        """The file's stamp when it was read."""
+        return FileStamp(self.path, self.mtime_ns, self.size, self.inode)
+
+
+@dataclass(frozen=True, slots=True)
+class PageBody:
+    """The parts of a page that are read on demand."""
+
+    sections: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+    links: tuple[Link, ...]
+    block_ids: tuple[str, ...]
+    frontmatter: Mapping[str, Any]
+    diagnostics: tuple[Diagnostic, ...]
+    fields: Mapping[str, tuple[str, ...]]
+    related: tuple[str, ...]
+    relations: tuple[tuple[str, str], ...]
+    source_refs: tuple[str, ...]
+    confidence: str
+    audience: tuple[str, ...]
+    wiki_title: str
+    description: str
+
+
+_LISTS = ("tags", "aliases", "clusters")
+_FLAGS = ("id_derived", "title_explicit", "conflict_copy", "partial")
+PAGE_COLUMNS: tuple[str, ...] = tuple(PageRecord.__dataclass_fields__)
+_LIST_AT = tuple(PAGE_COLUMNS.index(name) for name in _LISTS)
+_FLAG_AT = tuple(PAGE_COLUMNS.index(name) for name in _FLAGS)
+_LABELS_AT = PAGE_COLUMNS.index("labels")
+
+
+def page_row(page: PageRecord) -> Row:
+    """Return the catalog row of a record, in the order of ``PAGE_COLUMNS``."""
+    values = [getattr(page, name) for name in PAGE_COLUMNS]
+    for at in _LIST_AT:
+        values[at] = _dump(values[at]) if values[at] else ""
+    for at in _FLAG_AT:
+        values[at] = int(values[at])
+    values[_LABELS_AT] = _dump(sorted(page.labels)) if page.labels else ""
+    return tuple(values)
+
+
+def page_from_row(row: Row) -> PageRecord:
+    """Rebuild a record from its catalog row."""
+    values = list(row)
+    for at in _LIST_AT:
+        values[at] = tuple(json.loads(values[at])) if values[at] else ()
+    for at in _FLAG_AT:
+        values[at] = bool(values[at])
+    values[_LABELS_AT] = frozenset(json.loads(values[_LABELS_AT])) if values[_LABELS_AT] else frozenset()
+    return PageRecord(*values)
+
+
+def record_of(page: ParsedPage, *, rev: int, version: int, stamp: FileStamp, updated_at: str) -> PageRecord:
+    """Make the record of a freshly parsed page."""
+    return PageRecord(
+        rev=rev,
+        path=page.path,
+        slug=page.slug,
+        canonical_id=page.canonical_id,
+        id_derived=page_id_is_derived(page),
+        title=page.title,
+        title_explicit=page.title_explicit,
+        summary=page.summary,
+        role=page.role,
+        type=page.type,
+        status=page.status,
+        review_state=page.review_state,
+        tags=page.tags,
+        aliases=page.aliases,
+        clusters=page.clusters,
+        updated_at=updated_at,
+        created=page.created,
+        author=page.author,
+        verified_at=page.verified_at,
+        verified_by=page.verified_by,
+        version=version,
+        content_hash=page.content_hash,
+        mtime_ns=stamp.mtime_ns,
+        size=stamp.size,
+        inode=stamp.inode,
+        encoding=page.encoding,
+        section_count=len(page.body.sections),
+        chunk_count=len(page.body.chunks),
+        withheld=page.withheld,
+        labels=page.labels,
+        conflict_copy=page.conflict_copy,
+        partial=page.partial,
+    )
+
+
+def page_id_is_derived(page: ParsedPage) -> bool:
+    """Whether the page's id was made from its slug for want of one in the frontmatter."""
+    return not any(page.frontmatter.get(key) for key in ("canonical_id", "id", "object_id"))
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# A body is stored in several cells, so that a reader decodes only what it needs.
+BODY_COLUMNS = ("rev", "sections", "traits", "chunks", "chunk_keys", "links", "frontmatter", "rest")
+
+
+def body_row(rev: int, page: ParsedPage, *, traits: bytes, chunk_keys: bytes) -> Row:
+    """Return the catalog row of a page's body.
+
+    ``traits`` are the numbers of each section (retrieval/traits.py), ``chunk_keys`` 8 bytes a chunk.
+    """
+    body = page.body
+    rest = {
+        "blocks": body.block_ids,
+        "diagnostics": [(d.code, d.message, d.line) for d in (*page.diagnostics, *body.diagnostics)],
+        "fields": dict(body.fields),
+        "related": page.related,
+        "relations": page.relations,
+        "sources": page.source_refs,
+        "confidence": page.confidence,
+        "audience": page.audience,
+        "wiki_title": page.wiki_title,
+        "description": page.description,
+    }
+    return (
+        rev,
+        _dump([_section_cell(s) for s in body.sections]),
+        traits,
+        array("i", [n for c in body.chunks for n in (c.section, c.start, c.end)]).tobytes(),
+        chunk_keys,
+        _dump([_link_cell(link) for link in body.links]) if body.links else "",
+        _dump(dict(page.frontmatter)) if page.frontmatter else "",
+        _dump({key: value for key, value in rest.items() if value}),
+    )
+
+
+def body_from_row(row: Row) -> PageBody:
+    """Rebuild a body from its catalog row."""
+    _, sections, _, chunks, _, links, frontmatter, rest_text = row
+    rest = json.loads(rest_text)
+    return PageBody(
+        sections=sections_from_cell(sections),
+        chunks=chunks_from_cell(chunks),
+        links=links_from_cell(links),
+        block_ids=tuple(rest.get("blocks", ())),
+        frontmatter=json.loads(frontmatter) if frontmatter else {},
+        diagnostics=tuple(Diagnostic(*item) for item in rest.get("diagnostics", ())),
+        fields={key: tuple(value) for key, value in rest.get("fields", {}).items()},
+        related=tuple(rest.get("related", ())),
+        relations=tuple((kind, target) for kind, target in rest.get("relations", ())),
+        source_refs=tuple(rest.get("sources", ())),
+        confidence=rest.get("confidence", ""),
+        audience=tuple(rest.get("audience", ())),
+        wiki_title=rest.get("wiki_title", ""),
+        description=rest.get("description", ""),
+    )
+
+
+def _section_cell(section: Section) -> list[Any]:
+    own, tree = section.own, section.subtree
+    return [
+        section.level,
+        section.heading_path,
+        section.duplicate,
+        [own.start, own.end, own.first_line, own.last_line],
+        [tree.end, tree.last_line],
+    ]
+
+
+def sections_from_cell(cell: str) -> tuple[Section, ...]:
+    """Decode the sections of a body."""
+    sections = []
+    for ordinal, (level, path, duplicate, own, tree) in enumerate(json.loads(cell)):
+        sections.append(
+            Section(
+                ordinal,
+                level,
+                tuple(path),
+                duplicate,
+                Span(*own),
+                Span(own[0], tree[0], own[2], tree[1]),
+            )
+        )
+    return tuple(sections)
+
+
+def chunks_from_cell(cell: bytes) -> tuple[Chunk, ...]:
+    """Decode the chunks of a body."""
+    numbers = array("i")
+    numbers.frombytes(cell)
+    return tuple(
+        Chunk(at // 3, numbers[at], numbers[at + 1], numbers[at + 2]) for at in range(0, len(numbers), 3)
+    )
+
+
+def _link_cell(link: Link) -> list[Any]:
+    cell = [
+        link.kind.value,
+        link.target,
+        link.fragment,
+        link.label,
+        link.start,
+        link.line,
+        link.prop,
+        int(link.in_comment),
+        link.span_text,
+    ]
+    return cell
+
+
+def links_from_cell(cell: str) -> tuple[Link, ...]:
+    """Decode the links of a body."""
+    if not cell:
+        return ()
+    return tuple(
+        Link(LinkKind(kind), target, fragment, label, start, line, prop, bool(comment), span)
+        for kind, target, fragment, label, start, line, prop, comment, span in json.loads(cell)
+    )

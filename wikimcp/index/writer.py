@@ -1,0 +1,238 @@
+"""The one writer: applies changes to ledger, lexical index and catalog as one new generation.
+
+The order matters. The ledger first: it may run ahead, it counts by content. Then the lexical
+commit, then the catalog commit, both carrying the generation's number, so that a reader can tell
+when they do not belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from wikimcp.index.catalog import Catalog
+from wikimcp.index.changes import Changes
+from wikimcp.index.ledger import Ledger, Sighting
+from wikimcp.index.parse_pool import prepare_all
+from wikimcp.index.prepare import Prepared, Skipped
+from wikimcp.index.records import PageRecord, Row, page_row
+from wikimcp.models import Diagnostic
+from wikimcp.ports import LexicalIndex, LexicalPage, VaultAdapter
+
+Progress = Callable[[str, int, int], None]
+_BATCH = 256
+
+
+@dataclass(slots=True)
+class Applied:
+    """What an apply did: the records to put into and to take out of the snapshot."""
+
+    generation: int
+    added: list[PageRecord] = field(default_factory=list)
+    removed: list[PageRecord] = field(default_factory=list)
+    restamped: list[PageRecord] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def moved_on(self) -> bool:
+        """Whether any content changed, so that a new generation was committed."""
+        return bool(self.added or self.removed)
+
+
+class IndexWriter:
+    """Writes one index folder. Used under the write lock only."""
+
+    def __init__(
+        self,
+        *,
+        adapter: VaultAdapter,
+        catalog: Catalog,
+        lexical: LexicalIndex,
+        withheld: LexicalIndex | None,
+        ledger: Ledger,
+    ) -> None:
+        self._adapter = adapter
+        self._catalog = catalog
+        self._lexical = lexical
+        self._withheld = withheld
+        self._ledger = ledger
+
+    def apply(
+        self,
+        changes: Changes,
+        known: dict[str, PageRecord],
+        *,
+        walked: Sequence[tuple[str, Diagnostic]] | None = None,
+        complete: bool = True,
+        fresh: bool = False,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> Applied:
+        """Read the changed files and commit one generation; nothing is committed for mere touches.
+
+        ``known`` are all records by path. ``walked`` are the diagnostics of a full walk (None for a
+        partial refresh). ``complete`` false marks a first build that is not at its end.
+        """
+        with self._catalog.transaction():
+            applied = Applied(self._catalog.generation())
+            next_rev = self._catalog.next_rev()
+            hidden: list[LexicalPage] = []
+            source = prepare_all(self._adapter, changes.read, workers=workers)
+            pages = self._store(source, known, applied, next_rev, hidden, progress, total=len(changes.read))
+            gone = list(changes.removed)
+            if fresh or len(changes.read) > _BATCH:
+                # A big batch goes straight through: nothing is held but the batch in hand.
+                self._commit_lexical(pages, gone, applied, hidden, fresh=fresh)
+            else:
+                ready = list(pages)
+                if ready or hidden or gone or applied.removed:
+                    self._commit_lexical(ready, gone, applied, hidden, fresh=False)
+            applied.removed += gone
+            self._ledger.retire(record.path for record in gone)
+            self._catalog.remove(record.rev for record in gone)
+            self._catalog.restamp((record.rev, record.stamp) for record in applied.restamped)
+            self._note_skipped(walked, changes, applied)
+            if applied.moved_on or fresh:
+                applied.generation += 1
+                self._catalog.set_meta(
+                    generation=applied.generation,
+                    next_rev=next_rev + len(applied.added),
+                    complete=int(complete),
+                    indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
+                )
+        return applied
+
+    def _commit_lexical(
+        self,
+        pages: Iterable[LexicalPage],
+        gone: Sequence[PageRecord],
+        applied: Applied,
+        hidden: list[LexicalPage],
+        *,
+        fresh: bool,
+    ) -> None:
+        generation = applied.generation + 1
+        # The replaced revs are known only when the pages have been read: a lazy iterator.
+        removed = _Removed(gone, applied)
+        self._lexical.write(generation=generation, removed=removed, added=pages, fresh=fresh)
+        if self._withheld is not None:
+            self._withheld.write(generation=generation, removed=removed, added=hidden, fresh=fresh)
+
+    def _store(
+        self,
+        source: Iterable[Prepared | Skipped],
+        known: dict[str, PageRecord],
+        applied: Applied,
+        next_rev: int,
+        hidden: list[LexicalPage],
+        progress: Progress | None,
+        *,
+        total: int,
+    ) -> Iterator[LexicalPage]:
+        """Store prepared pages in the catalog and yield those that everybody may see."""
+        done = 0
+        for batch in _batches(source):
+            fresh = self._sort_out(batch, known, applied)
+            versions = self._versions(fresh)
+            page_rows: list[Row] = []
+            body_rows: list[Row] = []
+            replaced: list[int] = []
+            ready: list[LexicalPage] = []
+            for item in fresh:
+                path = item.record.path
+                rev = next_rev + len(applied.added)
+                record = replace(item.record, rev=rev, version=item.record.version or versions[path])
+                old = known.get(path)
+                if old is not None:
+                    applied.removed.append(old)
+                    replaced.append(old.rev)
+                applied.added.append(record)
+                page_rows.append(page_row(record))
+                body_rows.append((rev, *item.body[1:]))
+                if record.public:
+                    ready.append(replace(item.lexical, rev=rev))
+                elif self._withheld is not None:
+                    hidden.append(replace(item.lexical, rev=rev))
+            self._catalog.remove(replaced)
+            self._catalog.add(page_rows, body_rows)
+            done += len(batch)
+            if progress:
+                progress("reading", done, total)
+            yield from ready
+
+    def _sort_out(
+        self, batch: Sequence[Prepared | Skipped], known: dict[str, PageRecord], applied: Applied
+    ) -> list[Prepared]:
+        """Set aside what was skipped or only touched; return what has new content."""
+        fresh = []
+        for item in batch:
+            if isinstance(item, Skipped):
+                applied.skipped.append(item)
+                old = known.get(item.path)
+                if old is not None:
+                    applied.removed.append(old)
+                    self._catalog.remove([old.rev])
+                continue
+            old = known.get(item.record.path)
+            if old is not None and same_content(old, item.record):
+                stamp = item.record.stamp
+                applied.restamped.append(
+                    replace(old, mtime_ns=stamp.mtime_ns, size=stamp.size, inode=stamp.inode)
+                )
+            else:
+                fresh.append(item)
+        return fresh
+
+    def _versions(self, fresh: Sequence[Prepared]) -> dict[str, int]:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        pages = ((item.record, item.declared_id) for item in fresh)
+        return self._ledger.record(
+            Sighting(page.path, page.canonical_id, declared, page.content_hash, now)
+            for page, declared in pages
+        )
+
+    def _note_skipped(
+        self, walked: Sequence[tuple[str, Diagnostic]] | None, changes: Changes, applied: Applied
+    ) -> None:
+        found = [(item.path, item.diagnostic) for item in applied.skipped if not item.gone]
+        if walked is None and not found and not applied.added and not applied.removed:
+            return
+        seen = set(changes.read) | {record.path for record in applied.removed}
+        kept = (
+            [entry for entry in self._catalog.skipped() if entry[0] not in seen]
+            if walked is None
+            else list(walked)
+        )
+        self._catalog.set_skipped([*kept, *found])
+
+
+class _Removed:
+    """The revs that leave the lexical index, read after the additions have been made."""
+
+    def __init__(self, gone: Sequence[PageRecord], applied: Applied) -> None:
+        self._gone = gone
+        self._applied = applied
+
+    def __iter__(self) -> Iterator[int]:
+        yield from (record.rev for record in self._gone)
+        yield from (record.rev for record in self._applied.removed)
+
+
+def same_content(old: PageRecord, new: PageRecord) -> bool:
+    """Whether a file that was touched reads as before.
+
+    The file time is not content: a page without a date of its own keeps the time of its last edit.
+    """
+    return old.content_hash == new.content_hash and old.encoding == new.encoding
+
+
+def _batches(source: Iterable[Prepared | Skipped]) -> Iterator[list[Prepared | Skipped]]:
+    batch: list[Prepared | Skipped] = []
+    for item in source:
+        batch.append(item)
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,216 @@
+"""A page's body as values: sections, chunks, links, tags, block ids, fields and the first paragraph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wikimcp.markdown.chunks import build_chunks
+from wikimcp.markdown.events import HeadingMark, Outline, read_outline
+from wikimcp.markdown.inline import FieldMark, InlineMarks, Ranges, page_properties, read_inline
+from wikimcp.markdown.lenient import line_feeds
+from wikimcp.markdown.links import display_text, markdown_link, wikilink
+from wikimcp.markdown.publication import Directive
+from wikimcp.markdown.sections import build_sections
+from wikimcp.markdown.tokens import LineIndex
+from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
+
+_HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
+_PARAGRAPH_MARKS = re.compile(r"%%.*?%%|\{\{.*?\}\}|\[\{.*?\}\]|(?:^|\s)\^[A-Za-z0-9-]+\s*$")
+_NOTHING_INLINE = InlineMarks()
+
+
+@dataclass(frozen=True, slots=True)
+class BodyReading:
+    """A parsed body with what else decides about the page: access directives and page properties.
+
+    ``properties`` are the ``key:: value`` lines of the first block as (key, value, line).
+    """
+
+    body: ParsedBody
+    directives: tuple[Directive, ...] = ()
+    properties: tuple[tuple[str, str, int], ...] = ()
+
+
+def parse_body(text: str, start: int = 0) -> ParsedBody:
+    """Parse the body of a file's text that begins at character ``start``. Never raises."""
+    return read_body(text, start).body
+
+
+def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> BodyReading:
+    """Parse a body together with its access directives and page properties. Never raises."""
+    body = line_feeds(text[start:])
+    lines = lines or LineIndex(text)
+    outline = read_outline(body)
+    marks = _NOTHING_INLINE if outline.failed else read_inline(body, outline)
+    headings = _headings(outline, marks.comments)
+    sections = build_sections(body, headings, offset=start, lines=lines)
+    fields: dict[str, tuple[str, ...]] = {}
+    for mark in marks.fields:
+        fields[mark.key] = (*fields.get(mark.key, ()), mark.value)
+    parsed = ParsedBody(
+        sections=sections,
+        chunks=build_chunks(body, outline, sections, offset=start),
+        links=_links(outline, marks, offset=start, lines=lines),
+        tags=tuple(marks.tags),
+        block_ids=tuple(marks.block_ids),
+        first_paragraph=_first_paragraph(body, outline, marks),
+        fields=fields,
+        diagnostics=_diagnostics(outline),
+    )
+    if not marks.fields and not marks.directives:
+        return BodyReading(parsed)
+    properties = tuple(
+        (mark.key, mark.value, lines.line(mark.start + start)) for mark in page_properties(marks.fields, body)
+    )
+    return BodyReading(parsed, tuple(marks.directives), properties)
+
+
+def read_blocks(text: str, start: int = 0, end: int | None = None) -> tuple[Block, ...]:
+    """Return the blocks of a range of text as whole lines that tile it: the places where it may be cut."""
+    stop = len(text) if end is None else end
+    body = line_feeds(text[start:stop])
+    outline = read_outline(body)
+    blocks: list[Block] = []
+    at, kind = 0, "paragraph"
+    for place, name in outline.blocks(0, len(body)):
+        line_start = body.rfind("\n", 0, place) + 1
+        if line_start > at:
+            blocks.append(Block(kind, at + start, line_start + start))
+            at = line_start
+        kind = name
+    if at < len(body):
+        blocks.append(Block(kind, at + start, len(body) + start))
+    return tuple(blocks)
+
+
+def without_comments(text: str) -> str:
+    """Return a text as it may be cited: ``%%`` and HTML comments outside of code are cut out."""
+    if "%%" not in text and "<!--" not in text:
+        return text
+    body = line_feeds(text)
+    outline = read_outline(body)
+    spans = read_inline(body, outline).comments.spans() if "%%" in body else []
+    code = Ranges(span for span in outline.opaque if not body.startswith("<", span[0]))
+    for match in re.finditer(r"<!--.*?-->", body, re.DOTALL):
+        if not code.hold(match.start()):
+            spans.append(match.span())
+    kept, at = [], 0
+    for first, last in sorted(spans):
+        if first >= at:
+            kept.append(text[at:first])
+        at = max(at, last)
+    return "".join((*kept, text[at:]))
+
+
+def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
+    """Return the headings outside of comments, their text without ids, attributes and wikilink marks."""
+    headings = []
+    for heading in outline.headings:
+        text = heading.text
+        if comments and comments.hold(heading.start):
+            continue
+        if "[[" in text or "{" in text or "^" in text or "%%" in text:
+            text = display_text(_HEADING_MARKS.sub("", text))
+        text = " ".join(text.split())
+        headings.append(heading if text == heading.text else heading._replace(text=text))
+    return headings
+
+
+def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineIndex) -> tuple[Link, ...]:
+    """Return all links in order of their place."""
+    if not outline.links and not marks.wikilinks and not marks.references:
+        return ()
+    wikilinks = Ranges((mark.start, mark.end) for mark in marks.wikilinks)
+    found: list[Link | None] = []
+    for link in outline.links:
+        if wikilinks.hold(link.start, link.end) or marks.templates.hold(link.start):
+            continue
+        place = link.start + offset
+        found.append(
+            markdown_link(
+                link,
+                start=place,
+                line=lines.line(place),
+                prop=_property(marks.fields, link.start),
+                in_comment=marks.comments.hold(link.start),
+            )
+        )
+    for mark in marks.wikilinks:
+        place = mark.start + offset
+        found.append(
+            wikilink(
+                mark,
+                start=place,
+                line=lines.line(place),
+                prop=_property(marks.fields, mark.start),
+                in_comment=marks.comments.hold(mark.start),
+            )
+        )
+    for start, uuid, embedded in marks.references:
+        place = start + offset
+        kind = LinkKind.EMBED if embedded else LinkKind.BLOCK
+        target, fragment = ("", f"^{uuid}") if embedded else (uuid, "")
+        prop = _property(marks.fields, start)
+        found.append(
+            Link(kind, target, fragment, "", place, lines.line(place), prop, marks.comments.hold(start))
+        )
+    return tuple(sorted((link for link in found if link is not None), key=lambda link: link.start))
+
+
+def _property(fields: Sequence[FieldMark], place: int) -> str:
+    """Return the key of the inline field whose value holds a place."""
+    if not fields:
+        return ""
+    return next((mark.key for mark in fields if mark.start <= place < mark.end), "")
+
+
+def _first_paragraph(body: str, outline: Outline, marks: InlineMarks) -> str:
+    """Return the first paragraph that says something; one of a list or quote only where there is no other."""
+    fallback = ""
+    for start, end, nested in outline.paragraphs:
+        if fallback and nested or marks.comments.hold(start):
+            continue
+        text = _paragraph_text(outline, start, end)
+        fields = [mark for mark in marks.fields if start <= mark.start < end]
+        if not text or (fields and _only_fields(body[start:end], len(fields))):
+            continue
+        if not nested:
+            return text
+        fallback = text
+    if not fallback and "item" in outline.block_kinds:
+        item = next(place for place, kind in outline.blocks(0, len(body)) if kind == "item")
+        end = body.find("\n", item)
+        return _clean(outline.plain(item, end if end >= 0 else len(body)))
+    return fallback
+
+
+def _only_fields(text: str, count: int) -> bool:
+    return len([line for line in text.split("\n") if line.strip()]) <= count
+
+
+def _paragraph_text(outline: Outline, start: int, end: int) -> str:
+    """Return a paragraph's plain text without the alternative texts of images."""
+    images = [link for link in outline.links if link.image and start <= link.start < end]
+    parts, at = [], start
+    for image in images:
+        parts.append(outline.plain(at, image.start))
+        at = image.end
+    parts.append(outline.plain(at, end))
+    return _clean("".join(parts))
+
+
+def _clean(text: str) -> str:
+    return " ".join(display_text(_PARAGRAPH_MARKS.sub(" ", text)).split())
+
+
+def _diagnostics(outline: Outline) -> tuple[Diagnostic, ...]:
+    if outline.failed:
+        return (
+            Diagnostic("markdown_unreadable", "the parser gave up on this page; it is kept as plain text"),
+        )
+    if outline.skipped_headings:
+        message = f"{outline.skipped_headings} headings past the limit do not open sections"
+        return (Diagnostic("too_many_headings", message),)
+    return ()

@@ -1,0 +1,153 @@
+"""What can still be read of a frontmatter block that is no YAML: entries that stand alone, and signs.
+
+A sign is anything that looks like a publication key, wherever it stands: it is what fails closed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any
+
+from wikimcp.markdown.yaml_values import YamlFault, load_yaml
+
+MAX_ENTRIES = 500
+MAX_ENTRY = 16 * 1024
+
+_TOP_LINE = re.compile(r"^(?!-[ \t]|-$)[^\s#\]}>|][^\n]*$", re.MULTILINE)
+_KEY = re.compile(
+    r"""(?P<quote>["']?)(?P<key>[^\s:"'#{\[][^:"'\n]{0,79}?)(?P=quote)[ \t]*:(?:[ \t]+|(?=\n)|\Z)"""
+)
+_ITEM = re.compile(r"^[ \t]*-[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_COMMENT = re.compile(r"(?:^|[ \t])#.*\Z")
+
+MAX_SIGNS = 1_000
+
+_NAMES = r"draft|publish|published|public|status|review[-_ \t]?state|state|visibility"
+_STEMS = ("draft", "publi", "stat", "visib")
+_SIGN = re.compile(rf"""(?<![\w-])["']?({_NAMES})["']?[ \t]*(?:::?|=)[ \t]*([^\n]*)""", re.IGNORECASE)
+_BARE_SIGN = re.compile(
+    rf"""[ \t"'*>-]*({_NAMES})(?![\w-])["']?(?:[ \t>-]+([^\s:=]+))?[ \t]*\Z""", re.IGNORECASE
+)
+_WINDOW = 512
+
+
+@dataclass(frozen=True, slots=True)
+class LenientEntry:
+    """One top-level entry read by itself; ``clean`` says that it was YAML when taken alone."""
+
+    key: str
+    value: Any
+    start: int
+    end: int
+    clean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something like a publication key: its name, the rest of its line, and where it stands."""
+
+    key: str
+    value: str
+    index: int
+
+
+def read_entries(block: str) -> tuple[LenientEntry, ...]:
+    """Read each ``key: value`` at the left margin by itself, with the lines that belong to it."""
+    block = line_feeds(block)
+    starts = [match.start() for match in islice(_TOP_LINE.finditer(block), MAX_ENTRIES + 1)]
+    if len(starts) <= MAX_ENTRIES:
+        starts.append(len(block))
+    entries = []
+    for start, end in pairwise(starts):
+        entry = _read_entry(block[start : min(end, start + MAX_ENTRY)], start, end)
+        if entry is not None:
+            entries.append(entry)
+    return tuple(entries)
+
+
+def looks_like_keys(block: str) -> bool:
+    """Say whether at least half of the lines at the left margin are ``key:`` lines with one-word keys."""
+    lines = [match.group() for match in _TOP_LINE.finditer(line_feeds(block[:MAX_ENTRY]))]
+    keys = [line for line in lines if (match := _KEY.match(line)) and " " not in match["key"]]
+    return bool(keys) and 2 * len(keys) >= len(lines)
+
+
+def find_signs(block: str) -> list[Sign]:
+    """Return the signs of publication keys: ``key: value``, ``key = value``, ``{key: value}``, ``key value``.
+
+    At most ``MAX_SIGNS`` are read; when there are more, the last one is unreadable.
+    """
+    block = line_feeds(block)
+    signs: dict[int, Sign] = {}
+    for number, position in enumerate(_stem_positions(block)):
+        line_start = block.rfind("\n", max(position - _WINDOW, 0), position) + 1 or max(position - _WINDOW, 0)
+        line_end = block.find("\n", position, position + _WINDOW)
+        line = block[line_start : line_end if line_end >= 0 else position + _WINDOW]
+        for sign in _line_signs(line, line_start):
+            signs.setdefault(sign.index, sign)
+        if number > 5 * MAX_SIGNS or len(signs) > MAX_SIGNS:
+            return [*signs.values(), Sign("draft", "unreadable: too many publication keys", position)]
+    return list(signs.values())
+
+
+def line_feeds(text: str) -> str:
+    """Return a text of the same length whose lines all end in LF (CRLF becomes blank and LF)."""
+    return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
+
+
+def _stem_positions(block: str) -> Iterator[int]:
+    """Yield where a publication key may stand; a plain search, as a block may be megabytes of anything."""
+    lowered = block.lower()
+    if len(lowered) != len(block):
+        yield from (match.start() for match in re.finditer("|".join(_STEMS), block, re.IGNORECASE))
+        return
+    for stem in _STEMS:
+        position = lowered.find(stem)
+        while position >= 0:
+            yield position
+            position = lowered.find(stem, position + 1)
+
+
+def _line_signs(line: str, start: int) -> Iterator[Sign]:
+    if line.lstrip().startswith("#"):
+        return
+    for match in _SIGN.finditer(line):
+        value = _COMMENT.sub("", match[2])
+        inside = "{" in line[: match.start()]
+        yield Sign(match[1], re.split(r"[,}]", value)[0] if inside else value, start + match.start(1))
+    bare = _BARE_SIGN.match(line)
+    if bare is not None:
+        yield Sign(bare[1], bare[2] or "", start + bare.start(1))
+
+
+def _read_entry(text: str, start: int, end: int) -> LenientEntry | None:
+    match = _KEY.match(text)
+    if match is None:
+        return None
+    try:
+        document = load_yaml(text)
+    except YamlFault:
+        return LenientEntry(match["key"], _raw_value(text[match.end() :]), start, end, clean=False)
+    if len(document.entries) != 1:
+        return LenientEntry(match["key"], _raw_value(text[match.end() :]), start, end, clean=False)
+    entry = document.entries[0]
+    return LenientEntry(entry.key, entry.value, start, end, clean=True)
+
+
+def _raw_value(text: str) -> Any:  # noqa: ANN401 - text or a list of texts
+    """Take a value that is no YAML as text: one line, several joined, or the items of a list."""
+    first, _, rest = text.partition("\n")
+    if not first.strip() and _ITEM.search(rest):
+        return [_unquote(item) for item in _ITEM.findall(rest)]
+    return _unquote(" ".join(line.strip() for line in (first, *rest.split("\n")) if line.strip()))
+
+
+def _unquote(text: str) -> str:
+    text = text.strip()
+    for quote in "\"'":
+        if text.startswith(quote):
+            return text[1:-1] if len(text) > 1 and text.endswith(quote) else text[1:]
+    return text

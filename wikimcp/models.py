@@ -1,0 +1,227 @@
+"""The values that every other module speaks in: pages, sections, chunks, links, hits, citations.
+
+All are frozen. Offsets are characters of the file as decoded (frontmatter, BOM and carriage
+returns counted), end exclusive, so that ``text[span.start:span.end]`` is exactly what is cited.
+Lines are 1-based, inclusive, and end at LF, CRLF or CR only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A contiguous range of a file's text: characters ``[start, end)``, lines first..last."""
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with its own text (``own``) and with all below it (``subtree``).
+
+    ``ordinal`` is its position on the page; ``level`` 0 with an empty path is the text before the
+    first heading. ``duplicate`` counts sections of one path: 1 for the first, 2 for the next.
+    """
+
+    ordinal: int
+    level: int
+    heading_path: tuple[str, ...]
+    duplicate: int
+    own: Span
+    subtree: Span
+
+    @property
+    def heading(self) -> str:
+        """The section's own heading text; empty for the text before the first heading."""
+        return self.heading_path[-1] if self.heading_path else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A contiguous part of one section's own text, about 200 tokens: what is ranked."""
+
+    ordinal: int
+    section: int
+    start: int
+    end: int
+
+
+class LinkKind(StrEnum):
+    """What a link is by its form; whether it resolves is the graph's matter."""
+
+    WIKILINK = "wikilink"
+    EMBED = "embed"
+    MARKDOWN = "markdown"
+    ATTACHMENT = "attachment"
+    BLOCK = "block"
+    EXTERNAL = "external"
+    CITATION = "citation"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link as written: target without fragment, ``fragment`` a heading (``A#B``) or ``^block``.
+
+    ``prop`` names the frontmatter key or inline field it stands in; ``start`` and ``line`` are its
+    position (line of the key for frontmatter, start -1 when unknown). ``span_text`` is the quoted
+    verbatim span of a ``cite://`` link.
+    """
+
+    kind: LinkKind
+    target: str
+    fragment: str = ""
+    label: str = ""
+    start: int = -1
+    line: int = 0
+    prop: str = ""
+    in_comment: bool = False
+    span_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something odd about one file: a stable ``code``, a sentence, and the line (0: whole file)."""
+
+    code: str
+    message: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block-level element of the body (paragraph, fence, list item, table row ...): a cut point."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedBody:
+    """What the markdown of one page holds, in file order."""
+
+    sections: tuple[Section, ...]
+    chunks: tuple[Chunk, ...]
+    links: tuple[Link, ...]
+    tags: tuple[str, ...]
+    block_ids: tuple[str, ...]
+    first_paragraph: str
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """One file read by an adapter: the page fields of the contract, before it is indexed.
+
+    ``withheld`` is empty for a public page, else the reason (for the operator only). ``labels``
+    restrict a page to callers that carry one of them. ``updated_at`` is empty when the frontmatter
+    has none (the file time is used then). ``fixed_version`` is the frontmatter's positive integer
+    version, 0 when there is none. ``partial`` marks a file that was not read whole or cleanly.
+    """
+
+    path: str
+    slug: str
+    canonical_id: str
+    title: str
+    title_explicit: bool
+    summary: str
+    role: str
+    type: str
+    status: str
+    review_state: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    clusters: tuple[str, ...]
+    related: tuple[str, ...]
+    relations: tuple[tuple[str, str], ...]
+    source_refs: tuple[str, ...]
+    updated_at: str
+    created: str
+    author: str
+    verified_at: str
+    verified_by: str
+    confidence: str
+    audience: tuple[str, ...]
+    wiki_title: str
+    description: str
+    fixed_version: int
+    frontmatter: Mapping[str, Any]
+    body: ParsedBody
+    content_hash: str
+    encoding: str
+    withheld: str = ""
+    labels: frozenset[str] = frozenset()
+    conflict_copy: bool = False
+    partial: bool = False
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells a changed file cheaply: path relative to the root, mtime (ns), size, inode."""
+
+    path: str
+    mtime_ns: int
+    size: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One walk over a vault: page files found, other files by relative path, and what was skipped.
+
+    ``unread`` are folders (relative) that could not be listed: nothing below them is pruned.
+    """
+
+    files: tuple[FileStamp, ...]
+    attachments: frozenset[str]
+    unread: tuple[str, ...] = ()
+    diagnostics: tuple[tuple[str, Diagnostic], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a piece of text stands: enough to find and to check it again."""
+
+    slug: str
+    version: int
+    canonical_id: str
+    heading_path: tuple[str, ...]
+    lines: tuple[int, int]
+    span_sha256: str
+
+    @property
+    def handle(self) -> str:
+        """The short form an agent quotes: ``slug @ version``."""
+        return f"{self.slug} @ {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who asks: whether drafts are allowed and asked for, and the labels of the caller's key."""
+
+    drafts: bool = False
+    labels: frozenset[str] = frozenset()
+
+
+ANONYMOUS = Audience()
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The identity an edge vouches for. ``may_see_drafts`` is the operator's switch for it."""
+
+    name: str = "local"
+    may_see_drafts: bool = False
+    labels: frozenset[str] = frozenset()
+    operator: bool = False
+    scopes: frozenset[str] = frozenset({"mcp_read"})

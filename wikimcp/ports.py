@@ -1,0 +1,209 @@
+"""What the index asks of its parts: vault adapters, embedders, lexical and dense indexes.
+
+Members of a family implement one of these Protocols; ``app.py`` alone chooses between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
+
+Vectors = NDArray[np.float32]
+Ids = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """A page file as read once: decoded text, how it was decoded, its hash and its stamp.
+
+    ``content_hash`` is the first 16 hex of the SHA-256 of the bytes. ``partial`` is true when the
+    file was over the size cap and only its first part was read.
+    """
+
+    stamp: FileStamp
+    text: str
+    encoding: str
+    content_hash: str
+    partial: bool = False
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class VaultAdapter(Protocol):
+    """One dialect over one folder. Picklable, so that big vaults are parsed by several processes."""
+
+    @property
+    def name(self) -> str:
+        """The dialect's name, as the ``adapter`` setting spells it."""
+
+    @property
+    def root(self) -> Path:
+        """The configured vault folder."""
+
+    @property
+    def source_root(self) -> Path:
+        """The folder that page paths are relative to."""
+
+    def scan(self) -> Scan:
+        """Walk the vault; stat every page file. Raises VaultError when the root is not readable."""
+
+    def read(self, path: str) -> FileContent:
+        """Open one page file safely (regular, inside the vault) and decode it.
+
+        Raises FileNotFoundError when it is gone or not a page any more, OSError when it cannot be
+        read, NotFound when it leaves the vault.
+        """
+
+    def stat(self, path: str) -> FileStamp | None:
+        """Stat one page file; None when it is gone or no regular file inside the vault."""
+
+    def parse(self, content: FileContent) -> ParsedPage:
+        """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Model identity stored beside the vectors, e.g. ``wordllama-l2-256``."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Calibrated cosines (strong, partial) of this model for coverage."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return float32 of shape ``(len(texts), dimension)``, rows of length 1 (0 for no token)."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return float32 of shape ``(dimension,)`` for a question."""
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder whose vectors are made of static token vectors, which late interaction can use."""
+
+    def token_ids(self, texts: Sequence[str]) -> list[NDArray[np.uint16]]:
+        """Return the distinct token ids of each text, sorted."""
+
+    def token_vectors(self, dimensions: int) -> Vectors:
+        """Return the table cut to its leading ``dimensions``, float32 rows of length 1, by token id."""
+
+
+class DenseIndex(Protocol):
+    """Nearest rows of a matrix of unit vectors by cosine. Immutable once built."""
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+
+    def search(
+        self, query: Vectors, *, limit: int, allowed: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], Vectors]:
+        """Return (rows, cosines), best first, at most ``limit``, only rows in ``allowed`` if given.
+
+        Raises ValueError when the query's shape does not fit.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalChunk:
+    """A chunk as the lexical index takes it; its id is ``page.rev << 16 | position in page.chunks``."""
+
+    heading_path: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalPage:
+    """A page as the lexical index takes it; ``rev`` identifies this content of the page for ever."""
+
+    rev: int
+    path: str
+    title: str
+    summary: str
+    cluster: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    headings: tuple[str, ...]
+    chunks: tuple[LexicalChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalTerm:
+    """One term of a query as understood: ``surface`` as typed, ``stem`` as indexed.
+
+    ``pages`` counts the documents that hold it (0: missing), ``weight`` is its idf,
+    ``distinctive`` is false for stop words and for what nearly every page holds.
+    """
+
+    surface: str
+    stem: str
+    pages: int
+    weight: float
+    distinctive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalHits:
+    """Ranked chunks and pages for one query, best first; scores are raw BM25 sums."""
+
+    chunk_ids: Ids
+    chunk_scores: Vectors
+    page_revs: Ids
+    page_scores: Vectors
+    terms: tuple[LexicalTerm, ...]
+    interpreted_as: str
+
+
+class LexicalSearcher(Protocol):
+    """A point-in-time reader of a lexical index."""
+
+    @property
+    def generation(self) -> int:
+        """The generation this reader's commit belongs to (0: empty)."""
+
+    def search(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
+        """Rank for any string; ``allowed`` are the revs that may be returned (None: all)."""
+
+    def count_pages(self, query: str, *, allowed: Collection[int] | None = None) -> int:
+        """Return how many pages hold at least one term of the query."""
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the stems of a text in order, as they are indexed (stop words included)."""
+
+
+class LexicalIndex(Protocol):
+    """A lexical index on disk: many readers, one writer at a time."""
+
+    def write(
+        self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
+    ) -> None:
+        """Apply removals (revs) and additions and commit them as ``generation``, durably.
+
+        ``fresh`` starts from nothing. ``added`` may be a lazy iterator. Raises StateError when
+        another writer is active or the disk refuses.
+        """
+
+    def searcher(self) -> LexicalSearcher:
+        """Return a reader of the newest commit. Raises StateError when the index is unusable."""
+
+    def close(self) -> None:
+        """Release files and threads."""
+
+
+class TripleStore(Protocol):
+    """The RDF store behind SPARQL."""
+
+    def query(self, text: str, *, limit: int) -> Any:  # noqa: ANN401 - rows of any shape
+        """Run a read-only query within its bounds."""

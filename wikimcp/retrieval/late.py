@@ -1,0 +1,60 @@
+"""Late interaction over static token vectors: whether a text holds words close to each one asked.
+
+For each distinct token of the question the best cosine among the text's tokens, averaged with the
+tokens' idf as weights (MaxSim of ColBERT, over a static table: Khattab and Zaharia 2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wikimcp.ports import Vectors
+
+MOST_QUERY_TOKENS = 24
+LATE_DIMENSIONS = 128  # leading dimensions of the static vectors: as good as all 256, half the work
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTokens:
+    """A question as ``similarity`` (query tokens x vocabulary, from 0) and ``weights`` that sum to 1."""
+
+    similarity: Vectors
+    weights: Vectors
+
+
+def query_tokens(token_ids: NDArray[np.int64], table: Vectors, idf: Vectors) -> QueryTokens | None:
+    """Prepare a question's tokens; ``table`` has unit rows. None when it has no token."""
+    ids = np.unique(token_ids)
+    if not len(ids):
+        return None
+    if len(ids) > MOST_QUERY_TOKENS:
+        ids = ids[np.argsort(-idf[ids], kind="stable")[:MOST_QUERY_TOKENS]]
+    weights = idf[ids]
+    return QueryTokens(np.maximum(table[ids] @ table.T, 0.0), weights / weights.sum())
+
+
+def late_scores(
+    query: QueryTokens, flat: NDArray[np.uint16], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Vectors:
+    """Return the score of each text whose distinct tokens are ``flat[start:end]``; 0 for an empty one."""
+    lengths = ends - starts
+    scores = np.zeros(len(starts), np.float32)
+    filled = np.flatnonzero(lengths > 0)
+    if not len(filled):
+        return scores
+    sizes = lengths[filled]
+    offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    at = np.repeat(starts[filled] - offsets, sizes) + np.arange(sizes.sum())
+    best = np.maximum.reduceat(query.similarity[:, flat[at]], offsets, axis=1)
+    scores[filled] = query.weights @ best
+    return scores
+
+
+def token_idf(flat: NDArray[np.uint16], texts: int, vocabulary: int) -> Vectors:
+    """Return the idf of each token id over ``texts`` texts."""
+    frequency = np.bincount(flat, minlength=vocabulary)[:vocabulary]
+    idf: Vectors = np.log(1 + (texts - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
+    return idf

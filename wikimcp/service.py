@@ -1,0 +1,306 @@
+"""WikiService, the only door to a vault: every edge lists, calls and reads through it.
+
+It knows no JSON-RPC, no HTTP status and no argv; edges turn its answers and errors into those.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from wikimcp import __version__
+from wikimcp.errors import NotFound, Unavailable, nearest
+from wikimcp.guide.completions import complete
+from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
+from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
+from wikimcp.guide.status import full_status, manifest
+from wikimcp.index.keeper import IndexKeeper, Report
+from wikimcp.index.stale import Stale
+from wikimcp.index.view import Reading
+from wikimcp.models import ANONYMOUS, Audience, Caller
+from wikimcp.tools.answers import finish
+from wikimcp.tools.arguments import bind_arguments
+from wikimcp.tools.contract import AnyTool, CoverageSettings, IndexStamp, ToolContext
+from wikimcp.tools.registry import Backends, available
+from wikimcp.tools.schemas import input_schema, output_schema
+
+_TRIES = 5  # an answer is made again while the files behind it change
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One registered tool; the schemas are JSON Schema objects (``output_schema`` None: text only)."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """A tool's result: ``text`` complete by itself, ``structured`` the same facts (None: text only)."""
+
+    text: str
+    structured: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpec:
+    """One readable resource; ``tokens`` is its size (edges add it to the description)."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """One argument of a prompt."""
+
+    name: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSpec:
+    """One prompt with its arguments, in order."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """What the operator set that shapes answers. ``reasons`` say why a backend is off, by backend."""
+
+    answer_tokens: int = 8_000
+    allow_drafts: bool = False
+    allow_file_urls: bool = False
+    coverage: CoverageSettings = CoverageSettings()
+    reasons: Mapping[str, str] | None = None
+    facts: Mapping[str, Any] | None = None
+
+
+class WikiService:
+    """Serves one vault. Safe to call from several threads; raises nothing but WikimcpError."""
+
+    name = "wikimcp"
+    version = __version__
+
+    def __init__(self, keeper: IndexKeeper, options: ServiceOptions) -> None:
+        self.keeper = keeper
+        self.options = options
+        self._listeners: list[Callable[[], None]] = []
+        self._listed: tuple[str, ...] | None = None
+        self._mutex = threading.Lock()
+        self._schemas: dict[str, ToolSpec] = {}
+        keeper.on_change(self._compare_tools)
+
+    # Life
+
+    def start(self) -> None:
+        """Start background work and return at once."""
+        self.keeper.start()
+
+    def close(self) -> None:
+        """Stop threads and release locks. Idempotent and fast."""
+        self.keeper.close()
+
+    def ready(self) -> bool:
+        """Tell whether the first index is in use."""
+        return self.keeper.settled and self.keeper.store.snapshot is not None
+
+    def wait_ready(self, dense: bool, progress: Report | None = None) -> None:
+        """Wait, or work here, until the index answers; with vectors if ``dense``."""
+        self.keeper.wait(dense=dense, report=progress)
+
+    def rebuild(self, progress: Report | None = None) -> None:
+        """Make the index anew beside the old one and swap it in."""
+        self.keeper.store.rebuild(report=progress)
+
+    # Tools
+
+    @property
+    def instructions(self) -> str:
+        """The server instructions, under 2,000 characters."""
+        return instructions([tool.name for tool in self._available()[0]])
+
+    def _available(self) -> tuple[list[AnyTool], Mapping[str, str]]:
+        return available(self._backends())
+
+    def _backends(self) -> Backends:
+        """Tell what is present and healthy; a vault that is still being read counts as having pages."""
+        snapshot = self.keeper.store.snapshot
+        empty = self.keeper.settled and (snapshot is None or not snapshot.visible(ANONYMOUS))
+        embedder = self.keeper.floor is not None or self.keeper.better is not None
+        return Backends(pages=not empty, embedder=embedder, reasons=self.options.reasons or {})
+
+    def tools(self) -> list[ToolSpec]:
+        """Return the tools whose backends are present now."""
+        return [self._spec(tool) for tool in self._available()[0]]
+
+    def off_tools(self) -> dict[str, str]:
+        """Return the tools that are not registered, with the reason for each."""
+        return dict(self._available()[1])
+
+    def _spec(self, tool: AnyTool) -> ToolSpec:
+        found = self._schemas.get(tool.name)
+        if found is None:
+            found = ToolSpec(tool.name, tool.title, tool.description, input_schema(tool), output_schema(tool))
+            self._schemas[tool.name] = found
+        return found
+
+    def subscribe(self, on_tools_changed: Callable[[], None]) -> None:
+        """Call ``on_tools_changed`` from any thread whenever ``tools()`` changes."""
+        self._listeners.append(on_tools_changed)
+
+    def _compare_tools(self) -> None:
+        names = tuple(tool.name for tool in self._available()[0])
+        with self._mutex:
+            before, self._listed = self._listed, names
+        if before is not None and before != names:
+            for listener in self._listeners:
+                listener()
+
+    def call(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
+        """Run one tool.
+
+        Raises NotFound with the nearest names for a tool that does not exist, Unavailable with the
+        reason for one that is off, and the tool's own WikimcpError.
+        """
+        tool = self._tool(name)
+        params, notes = bind_arguments(tool, arguments)
+        asked = bool(getattr(params, "include_drafts", False))
+        audience = Audience(drafts=asked and caller.may_see_drafts, labels=caller.labels)
+
+        def run(reading: Reading) -> tuple[Any, ToolContext]:
+            context = ToolContext(
+                index=self._stamp(reading),
+                cap_tokens=self.options.answer_tokens,
+                allow_file_urls=self.options.allow_file_urls,
+                vault_root=Path(self.keeper.store.adapter.source_root),
+                coverage=self.options.coverage,
+                drafts_ignored=asked and not caller.may_see_drafts,
+                notes=[*notes, *self._notes(reading)],
+            )
+            result = tool.run(reading, params, context)
+            return result, context
+
+        result, context = self._read(audience, run)
+        answer = finish(tool, result, context)
+        return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
+
+    def _tool(self, name: str) -> AnyTool:
+        tools, off = self._available()
+        for tool in tools:
+            if tool.name == name:
+                return tool
+        if name in off:
+            raise Unavailable(f"the tool {name} is off: {off[name]}", hint="See `wikimcp tools`.")
+        close = nearest(name[:60], [tool.name for tool in tools])
+        hint = f"Nearest: {', '.join(close)}." if close else "See the list of tools."
+        raise NotFound(f"no tool named {name[:60]!r}", hint=hint)
+
+    def _read(self, audience: Audience, run: Callable[[Reading], T]) -> T:
+        """Run over a fresh view, again whenever a file behind the answer turns out to have changed."""
+        keeper = self.keeper
+        for _ in range(_TRIES):
+            keeper.freshen()
+            reading = keeper.reading(audience)
+            try:
+                result = run(reading)
+            except Stale as stale:
+                keeper.refresh([stale.path])
+                continue
+            stale_paths = keeper.stale(reading.touched.values())
+            if not stale_paths:
+                return result
+            keeper.refresh(stale_paths)
+        raise Unavailable(
+            "the pages behind this answer keep changing while it is made", hint="Ask again in a moment."
+        )
+
+    def _stamp(self, reading: Reading) -> IndexStamp:
+        stamp = self.keeper.stamp(reading)
+        return IndexStamp.model_validate(
+            {
+                "generation": stamp.generation,
+                "state": stamp.state,
+                "pages": stamp.pages,
+                "pending": stamp.pending,
+                "skipped": stamp.skipped,
+                "age_seconds": stamp.age_seconds,
+                "dense": stamp.dense,
+            }
+        )
+
+    def _notes(self, reading: Reading) -> list[str]:
+        store = self.keeper.store
+        notes = [note for note in (store.degraded, store.state.note) if note]
+        if not reading.view.snapshot.complete:
+            at = store.building
+            notes.append(
+                f"the index is being built: {at.done} of {at.total} files so far; ask again for the rest"
+            )
+        return notes
+
+    # Beside the tools
+
+    def resources(self, caller: Caller, cursor: str | None) -> tuple[list[ResourceSpec], str | None]:
+        """Return one page of resources and the next cursor. Raises BadArgument for a wrong cursor."""
+        found, more = self._read(_audience(caller), lambda reading: list_resources(reading, cursor))
+        return [
+            ResourceSpec(r.uri, r.name, r.title, r.description, "text/markdown", r.tokens) for r in found
+        ], more
+
+    def resource_templates(self) -> list[tuple[str, str, str]]:
+        """Return ``(uri_template, name, description)`` of each template."""
+        return list(TEMPLATES)
+
+    def read_resource(self, uri: str, caller: Caller) -> str:
+        """Return the markdown behind a URI. Raises NotFound or BadArgument."""
+        return self._read(_audience(caller), lambda reading: read_resource(reading, uri))
+
+    def prompts(self) -> list[PromptSpec]:
+        """Return the prompts."""
+        return [
+            PromptSpec(p.name, p.title, p.description, tuple(PromptArgument(*a) for a in p.arguments))
+            for p in PROMPTS
+        ]
+
+    def prompt(self, name: str, arguments: Mapping[str, str], caller: Caller) -> str:
+        """Return a prompt's text. Raises NotFound or BadArgument."""
+        return prompt_text(name, arguments, [tool.name for tool in self._available()[0]])
+
+    def complete(self, kind: str, argument: str, value: str, caller: Caller) -> list[str]:
+        """Return values for an argument that begin like ``value``; ``kind`` is a prompt or template."""
+        return self._read(_audience(caller), lambda reading: complete(reading, argument, value))
+
+    def status(self, caller: Caller) -> dict[str, Any]:
+        """Return the state of index and backends; files and reasons for the operator only."""
+        tools, off = self._available()
+        facts = self.options.facts or {}
+        return full_status(self.keeper, caller, facts=facts, tools=[tool.name for tool in tools], off=off)
+
+    def manifest(self, caller: Caller) -> dict[str, Any]:
+        """Return what this wiki is: title, description, counts, clusters, tools."""
+        names = [tool.name for tool in self._available()[0]]
+        return self._read(
+            _audience(caller), lambda reading: manifest(reading, tools=names, version=self.version)
+        )
+
+
+def _audience(caller: Caller) -> Audience:
+    return Audience(labels=caller.labels) if caller.labels else ANONYMOUS

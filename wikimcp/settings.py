@@ -1,0 +1,406 @@
+"""Settings: flags over environment over the vault's config file over the user's file.
+
+The only reader of the environment and of config files. Every key is declared once, as a field of
+`Settings` or of one of its groups, with its kind and bounds; loading, checking and the names in
+error messages follow from that. What a value means is left to the part that uses it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from wikimcp.config_text import Given, Rule, parse_config, read_value, unknown_key
+from wikimcp.errors import SettingsError, VaultError
+
+PREFIX = "WIKIMCP_"
+VAULT_FILES = ("wikimcp.toml", ".wikimcp.yaml")
+USER_FILE = "config.toml"
+ADAPTERS = ("auto", "obsidian", "logseq", "dendron", "foam", "quartz", "llmwiki", "generic")
+
+_NO_SETTINGS = frozenset(
+    {"DEBUG", "BASE_URL", "BASIC_AUTH", "API_KEY"}
+    | {"BRIEFING_PINS", "BRIEFING_CLUSTERS", "BRIEFING_BUDGET", "BRIEFING_SCOPE_MODE"}
+)
+"""Variables with our prefix that are no settings: the debug switch and what session hooks read."""
+
+_VAULT_SIGNALS = (
+    *(".obsidian", "logseq/config.edn", "dendron.yml", ".foam", ".wiki-compiler.json"),
+    *(f"quartz.config.{suffix}" for suffix in ("ts", "js", "yaml", "yml")),
+    *(f"{folder}/{hub}.md" for folder in ("wiki", "openwiki") for hub in ("index", "hot", "overview")),
+)
+
+Layer = Mapping[str, Given]
+"""One source of settings: what it gives, by dotted key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Folders that belong to the person who runs the program; tests give their own."""
+
+    home: Path
+    config: Path
+    state: Path
+    data: Path
+
+    @classmethod
+    def of_user(cls) -> Places:
+        """Return the folders of this platform's conventions."""
+        import platformdirs
+
+        return cls(
+            home=Path.home(),
+            config=platformdirs.user_config_path("wikimcp"),
+            state=platformdirs.user_state_path("wikimcp"),
+            data=platformdirs.user_data_path("wikimcp"),
+        )
+
+
+# What can be set
+
+
+def _key(kind: str, default: object, *choices: str, between: tuple[float, float] | None = None) -> Any:  # noqa: ANN401
+    """Declare a key as a dataclass field; a callable default is called for its value."""
+    low, high = between or (None, None)
+    rule = {"rule": Rule(kind, low, high, choices)}
+    return (
+        field(default_factory=default, metadata=rule)
+        if callable(default)
+        else field(default=default, metadata=rule)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """``allow``: the operator's switch; a caller must ask for drafts as well."""
+
+    allow: bool = _key("flag", False)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The folder where embedding models lie, and the one to use (empty: the default, or any there)."""
+
+    dir: Path = _key("path", lambda: Places.of_user().data / "models")
+    name: str = _key("text", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Cosines at which a bundle is strong or partial; None: the embedder's own calibrated pair."""
+
+    strong_similarity: float | None = _key("number", None, between=(-1, 1))
+    partial_similarity: float | None = _key("number", None, between=(-1, 1))
+    lexical_lift: bool = _key("flag", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """``hnsw_threshold``: chunks above which an approximate index is used where it is installed."""
+
+    hnsw_threshold: int = _key("whole", 50_000, between=(0, 10**9))
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """``file``: whether answers may hold ``file://`` addresses of this machine."""
+
+    file: bool = _key("flag", False)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """``wait_seconds``: how long a call waits for an index that is still being built."""
+
+    wait_seconds: float = _key("number", 2.0, between=(0, 60))
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """The HTTP edge: address, extra Host values, and whether it may bind openly without a key."""
+
+    host: str = _key("text", "127.0.0.1")
+    port: int = _key("whole", 8808, between=(0, 65_535))
+    allowed_hosts: tuple[str, ...] = _key("list", ())
+    allow_anonymous: bool = _key("flag", False)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """``enabled``: whether the knowledge graph and its tools are on."""
+
+    enabled: bool = _key("flag", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """Share of a briefing that its prompt may take beside pins and clusters; the hot page first."""
+
+    prompt_share: float = _key("number", 0.4, between=(0, 1))
+    hot: bool = _key("flag", True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set, checked. ``state_dir`` is this vault's own folder, not its parent.
+
+    ``origins`` says for each key that was set where its value came from (``the command line``,
+    ``WIKIMCP_VAULT``, ``wikimcp.toml line 3``).
+    """
+
+    vault: Path = field(metadata={"rule": Rule("path")})
+    state_dir: Path = field(metadata={"rule": Rule("path")})
+    adapter: str = _key("text", "auto", *ADAPTERS)
+    ignore: tuple[str, ...] = _key("list", ())
+    private: tuple[str, ...] = _key("list", ())
+    trusted_links: tuple[str, ...] = _key("list", ())
+    file_cap_bytes: int = _key("whole", 8 * 2**20, between=(1024, 2**30))
+    embedder: str = _key("text", "auto", "auto", "wordllama", "fastembed", "none")
+    answer_tokens: int = _key("whole", 8_000, between=(500, 100_000))
+    watch: bool = _key("flag", True)
+    log_level: str = _key("text", "info", "debug", "info", "warning", "error")
+    drafts: Drafts = field(default_factory=Drafts)
+    models: Models = field(default_factory=Models)
+    coverage: Coverage = field(default_factory=Coverage)
+    dense: Dense = field(default_factory=Dense)
+    urls: Urls = field(default_factory=Urls)
+    start: Start = field(default_factory=Start)
+    http: Http = field(default_factory=Http)
+    graph: Graph = field(default_factory=Graph)
+    briefing: Briefing = field(default_factory=Briefing)
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+
+_GROUPS = {
+    group.__name__.lower(): group
+    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Briefing)
+}
+RULES: Mapping[str, Rule] = {
+    **{item.name: item.metadata["rule"] for item in fields(Settings) if "rule" in item.metadata},
+    **{
+        f"{name}.{item.name}": item.metadata["rule"]
+        for name, group in _GROUPS.items()
+        for item in fields(group)
+    },
+}
+"""Every key by its dotted name."""
+
+
+# Loading
+
+
+def load_settings(
+    flags: Mapping[str, object],
+    env: Mapping[str, str] | None = None,
+    *,
+    cwd: Path | None = None,
+    places: Places | None = None,
+) -> Settings:
+    """Load and check all settings; ``flags`` holds dotted keys (None: not given).
+
+    Raises SettingsError for a wrong key, value or file, named with its nearest right one and its
+    line, and when no vault is named or found; VaultError when the vault is no folder.
+    """
+    cwd = Path.cwd() if cwd is None else cwd
+    places = Places.of_user() if places is None else places
+    explicit, project, user = _sources(flags, env, cwd=cwd, places=places)
+    named = _first("vault", explicit)
+    if named is None:
+        named = _first("vault", project.layers) or project.as_vault() or _first("vault", [user])
+    else:
+        project = _Project(None, [])  # another vault's config file has no say
+    vault, origin = _checked_vault(named or _discover_vault(cwd, places.home))
+    own = [] if vault == project.folder else _folder_layers(vault)
+    values, origins = _merge([*explicit, *own, *project.layers, user], places=places)
+    values["vault"], origins["vault"] = vault, origin
+    values["state_dir"] = _state_dir(vault, wanted=values.get("state_dir"), default=places.state)
+    top = {key: value for key, value in values.items() if "." not in key}
+    groups = {name: _group(name, values) for name in _GROUPS}
+    return _consistent(Settings(**top, **groups, origins=origins))
+
+
+def load_models(
+    flags: Mapping[str, object],
+    env: Mapping[str, str] | None = None,
+    *,
+    cwd: Path | None = None,
+    places: Places | None = None,
+) -> Models:
+    """Load the settings of embedding models alone: no vault is needed. Raises SettingsError."""
+    cwd = Path.cwd() if cwd is None else cwd
+    places = Places.of_user() if places is None else places
+    explicit, project, user = _sources(flags, env, cwd=cwd, places=places)
+    values, _ = _merge([*explicit, *project.layers, user], places=places)
+    models: Models = _group("models", values)
+    return models
+
+
+def debug_wanted(env: Mapping[str, str] | None = None) -> bool:
+    """Tell whether ``WIKIMCP_DEBUG`` asks for tracebacks."""
+    value = (os.environ if env is None else env).get(f"{PREFIX}DEBUG", "")
+    return value.strip().casefold() not in {"", "0", "false", "no", "off"}
+
+
+def looks_like_vault(folder: Path) -> bool:
+    """Tell whether a folder shows a clear sign of a vault: a dialect's own file, not mere markdown."""
+    return any((folder / signal).exists() for signal in _VAULT_SIGNALS)
+
+
+def _merge(layers: Sequence[Layer], *, places: Places) -> tuple[dict[str, Any], dict[str, str]]:
+    """Take each key from the strongest layer that has it; the values of every layer are checked."""
+    values: dict[str, Any] = {"models.dir": places.data / "models"}
+    origins: dict[str, str] = {}
+    for layer in reversed(layers):
+        for key, given in layer.items():
+            values[key] = read_value(key, given, rule=RULES[key])
+            origins[key] = given.place
+    return values, origins
+
+
+def _group(name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the group's own class
+    prefix = f"{name}."
+    return _GROUPS[name](**{k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)})
+
+
+def _consistent(settings: Settings) -> Settings:
+    strong, partial = settings.coverage.strong_similarity, settings.coverage.partial_similarity
+    if strong is not None and partial is not None and partial > strong:
+        raise SettingsError(
+            f"coverage.partial_similarity ({partial:g}) is above coverage.strong_similarity ({strong:g})",
+            hint="Partial evidence is the weaker one: swap the two or leave both unset.",
+        )
+    return settings
+
+
+def _state_dir(vault: Path, *, wanted: Path | None, default: Path) -> Path:
+    """Name the vault's own folder below the wanted or default one; two vaults never share one.
+
+    The default may lie inside a vault that is the user's whole home; what is chosen may not.
+    """
+    real = vault.resolve()
+    if wanted is not None and wanted.resolve().is_relative_to(real):
+        raise SettingsError(
+            "state_dir lies inside the vault",
+            hint="The vault is never written to: choose a folder outside of it with --state-dir.",
+        )
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name).strip("-.")[:40] or "vault"
+    return (wanted or default) / f"{name}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
+
+
+# Finding the vault
+
+
+def _checked_vault(named: Given) -> tuple[Path, str]:
+    vault: Path = read_value("vault", named, rule=RULES["vault"])
+    shown = vault.name or str(vault)
+    if not vault.exists():
+        raise VaultError(f"the vault '{shown}' does not exist ({named.place})", hint="Check the path.")
+    if not vault.is_dir():
+        raise VaultError(
+            f"the vault '{shown}' is not a folder ({named.place})",
+            hint="Name the folder that holds the markdown.",
+        )
+    return vault, named.place
+
+
+def _discover_vault(cwd: Path, home: Path) -> Given:
+    for folder in (cwd, *cwd.parents):
+        if looks_like_vault(folder):
+            return Given(folder, "the nearest folder upwards that is a vault", folder)
+    second_brain = home / ".productionos" / "config" / "settings.json"
+    if second_brain.is_file():
+        try:
+            path = json.loads(second_brain.read_text("utf-8-sig")).get("secondbrain_path")
+        except (OSError, ValueError, AttributeError) as error:
+            raise SettingsError(
+                "no vault is named, and settings.json of .productionos is not a JSON object",
+                hint="Correct that file, or name the vault with --vault.",
+            ) from error
+        if path:
+            return Given(path, "secondbrain_path in settings.json of .productionos", home)
+    raise SettingsError(
+        "no vault is named, and no folder from here upwards is one",
+        hint="Name the folder of markdown: `wikimcp serve path/to/notes`, or --vault, or the variable "
+        f"{PREFIX}VAULT, or the key vault in {USER_FILE} of your config folder.",
+    )
+
+
+# The layers
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """The nearest folder upwards with config files (None: there is none), and what these give."""
+
+    folder: Path | None
+    layers: Sequence[Layer]
+
+    def as_vault(self) -> Given | None:
+        """Return the folder itself as the vault, for config files that name no other."""
+        return (
+            None if self.folder is None else Given(self.folder, "the config file found upwards", self.folder)
+        )
+
+
+def _sources(
+    flags: Mapping[str, object], env: Mapping[str, str] | None, *, cwd: Path, places: Places
+) -> tuple[list[Layer], _Project, Layer]:
+    """Read what can be read before the vault is known: flags and environment, project, user."""
+    explicit = [_flag_layer(flags, cwd), _environment_layer(os.environ if env is None else env, cwd)]
+    user = _file_layer(places.config / USER_FILE, f"the user's {USER_FILE}")
+    for folder in (cwd, *cwd.parents):
+        if layers := _folder_layers(folder):
+            return explicit, _Project(folder, layers), user
+    return explicit, _Project(None, []), user
+
+
+def _first(key: str, layers: Sequence[Layer]) -> Given | None:
+    return next((layer[key] for layer in layers if key in layer), None)
+
+
+def _flag_layer(flags: Mapping[str, object], cwd: Path) -> Layer:
+    layer: dict[str, Given] = {}
+    for key, value in flags.items():
+        if key not in RULES:
+            raise unknown_key(key, "the command line", list(RULES))
+        if value is not None:
+            layer[key] = Given(value, "the command line", cwd)
+    return layer
+
+
+def _environment_layer(env: Mapping[str, str], cwd: Path) -> Layer:
+    by_name = {key.replace(".", "_").upper(): key for key in RULES}
+    layer: dict[str, Given] = {}
+    for variable, value in env.items():
+        name = variable.removeprefix(PREFIX)
+        if name == variable or name in _NO_SETTINGS:
+            continue
+        if name not in by_name:
+            raise unknown_key(variable, "the environment", [PREFIX + known for known in by_name])
+        if value != "":
+            layer[by_name[name]] = Given(value, variable, cwd)
+    return layer
+
+
+def _folder_layers(folder: Path) -> list[Layer]:
+    return [_file_layer(folder / name, name) for name in VAULT_FILES if (folder / name).is_file()]
+
+
+def _file_layer(file: Path, label: str) -> Layer:
+    """Read one config file (TOML or YAML by its suffix); a missing one gives nothing."""
+    if not file.is_file():
+        return {}
+    try:
+        text = file.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{label} is not UTF-8", hint="Save it as UTF-8.") from error
+    except OSError as error:
+        raise SettingsError(f"{label} cannot be read ({error.strerror})", hint="Check its rights.") from error
+    found = parse_config(text, label, toml=file.suffix == ".toml", rules=RULES)
+    return {key: Given(value, place, file.parent) for key, (value, place) in found.items()}

@@ -1,0 +1,92 @@
+"""Finding the section that a caller names: by heading, by a path of headings, by number when they repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from wikimcp.errors import Ambiguous, NotFound, nearest
+from wikimcp.index.names import fold
+from wikimcp.models import Section
+from wikimcp.tools.rendering import clip, flatten
+
+_SEPARATORS = (" > ", "#", ">", "/")
+_NUMBERED = re.compile(r"(.*\S)\s*(?:\((\d{1,6})\)|\[(\d{1,6})\])\s*", re.DOTALL)
+_MOST_CANDIDATES = 8
+
+
+def find_section(sections: Sequence[Section], name: str, page: str) -> Section:
+    """Return the one section of page ``page`` that ``name`` means.
+
+    ``name`` is a heading, or the last headings of its path (``Parent > Kid`` or ``Parent#Kid``);
+    ``(2)`` after it is the second of equal paths. Raises NotFound with the nearest headings,
+    Ambiguous with the candidates.
+    """
+    named = [section for section in sections if section.heading_path]
+    wanted = name.strip()
+    for text, number in _readings(wanted):
+        found = _matching(named, text)
+        if number:
+            found = [section for section in found if section.duplicate == number]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _ambiguous(found, wanted, page)
+    near = nearest(wanted[:120], list(dict.fromkeys(section.heading for section in named)))
+    listed = ", ".join(f"'{_shown(heading)}'" for heading in near)
+    raise NotFound(
+        f"page {page} has no heading '{_shown(wanted)}'",
+        hint=f"Nearest: {listed}." if listed else 'format="outline" lists its headings.',
+    )
+
+
+def _readings(name: str) -> list[tuple[str, int]]:
+    """Return the name as it stands, then with a number at its end taken as which of several."""
+    spellings = list(dict.fromkeys((name, name.lstrip("#").strip())))
+    numbered = [found for spelling in spellings if (found := _NUMBERED.fullmatch(spelling))]
+    return [
+        *((spelling, 0) for spelling in spellings),
+        *((found[1], int(found[2] or found[3])) for found in numbered),
+    ]
+
+
+def _matching(sections: Sequence[Section], name: str) -> list[Section]:
+    """Exact spelling before folded; a whole path before the end of one; a heading before a split path."""
+    for parts in _splits(name):
+        for spell in (str, fold):
+            wanted = tuple(spell(part) for part in parts)
+            ending = [s for s in sections if tuple(map(spell, s.heading_path[-len(wanted) :])) == wanted]
+            whole = [s for s in ending if len(s.heading_path) == len(wanted)]
+            if whole or ending:
+                return whole or ending
+    return []
+
+
+def _splits(name: str) -> list[tuple[str, ...]]:
+    splits: list[tuple[str, ...]] = [(name,)]
+    for separator in _SEPARATORS:
+        parts = tuple(part.strip() for part in name.split(separator) if part.strip())
+        if len(parts) > 1 and parts not in splits:
+            splits.append(parts)
+    return splits
+
+
+def _ambiguous(found: Sequence[Section], wanted: str, page: str) -> Ambiguous:
+    candidates = [_candidate(section) for section in found]
+    shown = "; ".join(candidates[:_MOST_CANDIDATES])
+    more = f" and {len(found) - _MOST_CANDIDATES} more" if len(found) > _MOST_CANDIDATES else ""
+    return Ambiguous(
+        f"heading '{_shown(wanted)}' names {len(found)} sections of page {page}: {shown}{more}",
+        candidates=candidates,
+        hint="Give the path, and the number in brackets where one is shown.",
+    )
+
+
+def _candidate(section: Section) -> str:
+    path = " > ".join(clip(flatten(heading), 60) for heading in section.heading_path)
+    number = f" ({section.duplicate})" if section.duplicate > 1 else ""
+    return f"'{path}{number}' line {section.own.first_line}"
+
+
+def _shown(text: str) -> str:
+    return clip(flatten(text), 80)

@@ -1,0 +1,1 @@
+"""Vault adapters: one dialect a module, over what they share (walking, safe reading, page fields)."""

@@ -1,0 +1,190 @@
+"""What every dialect shares: an adapter over one folder of markdown files.
+
+A dialect derives from ``FolderAdapter`` and says where its pages lie, what it ignores and how its
+names are made; everything else stays as it is here.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import stat
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from wikimcp.errors import NotFound, VaultError
+from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
+from wikimcp.ports import FileContent
+from wikimcp.vaults.decoding import decode
+from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.opening import Bounds, read_file
+from wikimcp.vaults.options import VaultOptions
+from wikimcp.vaults.pages import PageName, build_page
+from wikimcp.vaults.walking import WalkRules, first_page, is_conflict_copy, walk
+
+
+class FolderAdapter:
+    """Every markdown file below one folder is a page. Implements VaultAdapter; picklable."""
+
+    name: ClassVar[str] = "folder"
+    suffixes: ClassVar[tuple[str, ...]] = (".md", ".markdown")
+
+    def __init__(self, root: Path, options: VaultOptions | None = None) -> None:
+        self.root = Path(root)
+        self.options = options or VaultOptions()
+
+    @classmethod
+    def detect(cls, root: Path, options: VaultOptions) -> FolderAdapter | None:
+        """Return an adapter when the folder bears the signal of this dialect, else None."""
+        raise NotImplementedError
+
+    @property
+    def source_root(self) -> Path:
+        """The folder that page paths are relative to."""
+        return self.root
+
+    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+        """Return what the dialect's own settings leave out, and what is wrong with these settings."""
+        return [], []
+
+    def slug(self, path: str) -> str:
+        """Return the name of the page at a path: the path without its suffix."""
+        for suffix in self.suffixes:
+            if path.lower().endswith(suffix):
+                return path[: -len(suffix)]
+        return path
+
+    def scan(self) -> Scan:
+        """Walk the vault; stat every page file. Raises VaultError when the root is not readable."""
+        check_root(self.root)
+        notes = self.refresh_rules()
+        found = walk(self.bounds, self.rules)
+        if not notes:
+            return found
+        return Scan(
+            found.files,
+            found.attachments,
+            found.unread,
+            (*found.diagnostics, *(("", note) for note in notes)),
+        )
+
+    def has_pages(self) -> bool:
+        """Say whether there is at least one page."""
+        return first_page(self.bounds, self.rules) is not None
+
+    def read(self, path: str) -> FileContent:
+        """Open one page file safely (regular, inside the vault) and decode it.
+
+        Raises FileNotFoundError when it is gone or not a page any more, OSError when it cannot be
+        read, NotFound when it leaves the vault.
+        """
+        if not self.serves(path):
+            self.bounds.inside(path)
+            raise FileNotFoundError(errno.ENOENT, "not a page of this vault", path)
+        cap = self.options.file_cap_bytes
+        file = read_file(self.bounds, path, cap=cap)
+        data = _whole_lines(file.data) if file.partial else file.data
+        decoded = decode(data)
+        notes = decoded.diagnostics
+        if file.partial:
+            note = f"the file is larger than {cap:,} bytes; only its first part is read"
+            notes = (*notes, Diagnostic("file_too_large", note))
+        status = file.status
+        return FileContent(
+            stamp=FileStamp(path, status.st_mtime_ns, status.st_size, status.st_ino),
+            text=decoded.text,
+            encoding=decoded.encoding,
+            content_hash=hashlib.sha256(file.data).hexdigest()[:16],
+            partial=file.partial,
+            diagnostics=notes,
+        )
+
+    def stat(self, path: str) -> FileStamp | None:
+        """Stat one page file; None when it is gone or no regular file inside the vault."""
+        if not self.serves(path):
+            return None
+        try:
+            real = os.path.realpath(self.bounds.inside(path))
+            if not self.bounds.hold(real):
+                return None
+            status = os.lstat(real)
+        except (OSError, ValueError, NotFound):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return FileStamp(path, status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def parse(self, content: FileContent) -> ParsedPage:
+        """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
+        path = content.stamp.path
+        slug = self.slug(path)
+        private = self._private
+        return build_page(
+            content,
+            PageName(
+                path=path,
+                slug=slug,
+                stem=self.slug(path.rpartition("/")[2]),
+                conflict_copy=is_conflict_copy(path),
+                private=private is not None and private.match(path) is not None,
+            ),
+        )
+
+    def serves(self, path: str) -> bool:
+        """Say whether a path names a page of this vault, by its form: suffix and ignore rules."""
+        return self.rules.is_page(path) and not self.rules.ignores(path)
+
+    def refresh_rules(self) -> list[Diagnostic]:
+        """Read the ignore rules anew; return what is wrong with those of the dialect."""
+        patterns, notes = self.ignored_by_dialect()
+        settings = compile_globs(self.options.ignore)
+        ignore = (*patterns, settings) if settings else tuple(patterns)
+        self.__dict__["rules"] = WalkRules(self.suffixes, ignore)
+        return notes
+
+    @cached_property
+    def rules(self) -> WalkRules:
+        """What belongs to the vault, as of the last walk."""
+        self.refresh_rules()
+        rules: WalkRules = self.__dict__["rules"]
+        return rules
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The folders that files may lie in."""
+        return Bounds.of(self.source_root, self.options.trusted_links)
+
+    @cached_property
+    def _private(self) -> re.Pattern[str] | None:
+        return compile_globs(self.options.private)
+
+
+def check_root(root: Path) -> None:
+    """Raise VaultError, saying what to do, unless the vault's folder is there and can be listed."""
+    name = root.name or str(root)
+    if not os.path.lexists(root):
+        hint = "Check the path, or whether its drive is mounted."
+        raise VaultError(f"there is no folder {name!r}", hint=hint)
+    if not os.path.exists(root):
+        hint = "Point it at the vault, or name the vault itself."
+        raise VaultError(f"{name!r} is a link that leads nowhere", hint=hint)
+    if not os.path.isdir(root):
+        raise VaultError(f"{name!r} is a file, not a folder", hint="Name the folder that holds the pages.")
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise VaultError(f"the folder {name!r} cannot be read", hint="Give your user the right to list it.")
+
+
+def _whole_lines(data: bytes) -> bytes:
+    """Cut data that was read up to the cap back to its last whole line, or at least its last character."""
+    end = data.rfind(b"\n", len(data) - 64 * 1024 if len(data) > 64 * 1024 else 0) + 1
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data[: len(data) & ~3]
+    if end:
+        return data[:end]
+    tail = len(data)
+    while tail and len(data) - tail < 3 and data[tail - 1] & 0xC0 == 0x80:
+        tail -= 1
+    return data[: tail - 1] if tail and data[tail - 1] >= 0xC0 else data

@@ -1,0 +1,190 @@
+"""The fields of a page out of its frontmatter, tolerant of scalars, comma text and lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from wikimcp.markdown.inline import is_tag
+from wikimcp.markdown.links import target_name
+from wikimcp.markdown.publication import fold_key
+from wikimcp.models import Diagnostic
+
+SUMMARY_LENGTH = 240
+
+_COMMA = re.compile(r"[,;]")
+_NAMES = re.compile(r"(?:\[\[[^\[\]\n]*\]\]|[^,])+")
+_SNAKE = re.compile(r"[^\w]+")
+_POSITIVE = re.compile(r"[1-9]\d{0,8}")
+
+
+class Fields:
+    """Frontmatter looked up by folded key, each reading in the form a field needs."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+        self._folded: dict[str, Any] = {}
+        for key, value in data.items():
+            self._folded.setdefault(fold_key(key), value)
+
+    def value(self, *keys: str) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the value of the first key that has one; None when none has."""
+        for key in keys:
+            value = self._folded.get(key)
+            if value is not None and value != "" and value != []:
+                return value
+        return None
+
+    def text(self, *keys: str) -> str:
+        """Return a value as one line of text; a list is joined by commas, a mapping is no text."""
+        value = self.value(*keys)
+        if value.__class__ is str:
+            return value if value.isalnum() else " ".join(value.split())
+        return ", ".join(_scalars(value))
+
+    def texts(self, *keys: str) -> tuple[str, ...]:
+        """Return a value as several texts: a list as it is, a text split at commas."""
+        value = self.value(*keys)
+        if isinstance(value, str):
+            return unique(part.strip() for part in _COMMA.split(value.strip().strip("[]")))
+        return unique(_scalars(value))
+
+    def names(self, *keys: str) -> tuple[str, ...]:
+        """Return the pages that a value names, freed of wikilink brackets."""
+        value = self.value(*keys)
+        parts = _NAMES.findall(value) if isinstance(value, str) else _references(value)
+        return unique(target_name(part) if "[" in part else part.strip() for part in parts)
+
+
+def canonical_id(data: Mapping[str, Any]) -> str:
+    """Return the declared id; empty when there is none."""
+    for key in ("canonical_id", "id", "object_id"):
+        value = data.get(key)
+        if isinstance(value, str | int | float) and value and not isinstance(value, bool):
+            return str(value).strip()
+    return ""
+
+
+def aliases(fields: Fields) -> tuple[str, ...]:
+    """Return the other names of a page; an alias may hold no comma unless it stands in a list."""
+    return tuple(target_name(alias) for alias in fields.texts("aliases", "alias"))
+
+
+def tags(fields: Fields, inline: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tags of frontmatter and text, without ``#``; equal ones by case count once."""
+    value = fields.value("tags", "tag")
+    if value is None and not inline:
+        return ()
+    return unique((*(tag for tag in _written_tags(value) if is_tag(tag)), *inline), fold=True)
+
+
+def ignored_tags(fields: Fields, line: int) -> tuple[Diagnostic, ...]:
+    """Return a note on what stands among the tags and is none, being all digits."""
+    dropped = [tag for tag in _written_tags(fields.value("tags", "tag")) if tag and not is_tag(tag)]
+    if not dropped:
+        return ()
+    return (Diagnostic("tags_ignored", f"no tags, as they have no letter: {', '.join(dropped)}", line),)
+
+
+def relations(fields: Fields) -> tuple[tuple[str, str], ...]:
+    """Return typed relations: a list of ``{type, target}``, or a mapping of type to targets."""
+    value = fields.value("relations")
+    found: list[tuple[str, str]] = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            found.extend(_relations_of(item))
+    return tuple(dict.fromkeys(found))
+
+
+def fixed_version(data: Mapping[str, Any]) -> int:
+    """Return the version of the frontmatter if it is a positive integer, else 0."""
+    value = data.get("version")
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return 0
+    text = str(value).strip()
+    return int(text) if _POSITIVE.fullmatch(text) else 0
+
+
+def updated_at(fields: Fields) -> str:
+    """Return when the page says it was updated; empty when it does not."""
+    generated = fields.value("generated")
+    nested = generated.get("at") if isinstance(generated, dict) else None
+    return (
+        fields.text("updatedat")
+        or fields.text("lastupdated")
+        or fields.text("updated")
+        or fields.text("generated.at")
+        or (str(nested) if isinstance(nested, str | int) else "")
+    )
+
+
+def cut_at_word(text: str, length: int = SUMMARY_LENGTH) -> str:
+    """Return a text of at most ``length`` characters, cut at a word where there is one."""
+    if len(text) <= length:
+        return text
+    head = text[: length - 1]
+    cut = head.rfind(" ")
+    return (head[:cut] if cut > length // 2 and text[length - 1] != " " else head).rstrip(" ,;:-") + "…"
+
+
+def unique(values: Iterable[str], *, fold: bool = False) -> tuple[str, ...]:
+    """Return the non-empty values, each once, in order; ``fold`` compares without case."""
+    if fold:
+        folded: dict[str, str] = {}
+        for value in values:
+            if value:
+                folded.setdefault(value.casefold(), value)
+        return tuple(folded.values())
+    return tuple(dict.fromkeys(value for value in values if value))
+
+
+def _scalars(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield the texts of a value and of lists in it; numbers as written, flags in lower case."""
+    if isinstance(value, str):
+        yield " ".join(value.split())
+    elif isinstance(value, bool):
+        yield str(value).lower()
+    elif isinstance(value, int | float):
+        yield str(value)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _scalars(item)
+
+
+def _references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield what a list of references names; a mapping by the most telling of its keys."""
+    if isinstance(value, dict):
+        for key in ("id", "url", "path", "target", "ref", "title", "name"):
+            if isinstance(value.get(key), str | int):
+                yield str(value[key])
+                return
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+    else:
+        yield from _scalars(value)
+
+
+def _written_tags(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield tags as written; a text is split at commas, or at blanks when it has no comma."""
+    if isinstance(value, str):
+        text = value.strip().strip("[]")
+        parts: Iterable[str] = _COMMA.split(text) if _COMMA.search(text) else text.split()
+    else:
+        parts = _scalars(value)
+    for part in parts:
+        if "[" in part:
+            part = target_name(part)
+        yield part if part.isalnum() else part.strip("\"' ").lstrip("#")
+
+
+def _relations_of(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    kinds = (item.get(key) for key in ("type", "relation", "predicate"))
+    kind = next((kind for kind in kinds if isinstance(kind, str)), "")
+    pairs = [(kind, item.get("target", item.get("to")))] if kind else list(item.items())
+    for name, targets in pairs:
+        predicate = _SNAKE.sub("_", name.strip()).strip("_").lower() or "related_to"
+        for target in _references(targets):
+            if target.strip():
+                yield predicate, target_name(target)

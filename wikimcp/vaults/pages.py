@@ -1,0 +1,137 @@
+"""One file's text made into a ParsedPage: frontmatter, body, page fields and publication verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wikimcp.markdown.body import BodyReading, read_body
+from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
+from wikimcp.markdown.identity import derived_id, readable_title
+from wikimcp.markdown.links import frontmatter_links
+from wikimcp.markdown.publication import PUBLICATION_KEYS, Flag, Verdict, fold_key, judge
+from wikimcp.markdown.tokens import LineIndex
+from wikimcp.models import Diagnostic, ParsedBody, ParsedPage
+from wikimcp.ports import FileContent
+from wikimcp.vaults.page_fields import (
+    Fields,
+    aliases,
+    canonical_id,
+    cut_at_word,
+    fixed_version,
+    ignored_tags,
+    relations,
+    tags,
+    unique,
+    updated_at,
+)
+
+HUB_ROLES = frozenset(("hot", "index", "overview"))
+
+
+@dataclass(frozen=True, slots=True)
+class PageName:
+    """What the adapter knows of a page before it is opened."""
+
+    path: str
+    slug: str
+    stem: str
+    conflict_copy: bool = False
+    private: bool = False
+
+
+def build_page(content: FileContent, name: PageName) -> ParsedPage:
+    """Parse one file. Never raises for what it holds: oddities become diagnostics."""
+    text = content.text
+    front = parse_frontmatter(text, partial=content.partial)
+    lines = LineIndex(text)
+    reading = read_body(text, front.body_start, lines=lines)
+    fields = Fields(front.data)
+    body = _with_frontmatter_links(front, reading.body, lines)
+    verdict = _verdict(front, reading, name)
+    title = fields.text("title")
+    role = name.stem.casefold() if "/" not in name.path and name.stem.casefold() in HUB_ROLES else "topic"
+    summary = fields.text("summary", "description") or cut_at_word(body.first_paragraph)
+    shown_title = title or _heading_title(body) or readable_title(name.stem)
+    hub = role in ("index", "overview")
+    return ParsedPage(
+        path=name.path,
+        slug=name.slug,
+        canonical_id=canonical_id(front.data) or derived_id(name.slug),
+        title=shown_title,
+        title_explicit=bool(title),
+        summary=summary,
+        role=role,
+        type=fields.text("type"),
+        status=fields.text("status"),
+        review_state=fields.text("reviewstate"),
+        tags=tags(fields, body.tags),
+        aliases=aliases(fields),
+        clusters=unique(cluster.strip("/ ") for cluster in fields.texts("cluster", "clusters")),
+        related=fields.names("related"),
+        relations=relations(fields),
+        source_refs=fields.names("sourcerefs", "sources"),
+        updated_at=updated_at(fields),
+        created=fields.text("created", "createdat", "date"),
+        author=fields.text("author", "authors"),
+        verified_at=fields.text("verifiedat"),
+        verified_by=fields.text("verifiedby"),
+        confidence=fields.text("confidence"),
+        audience=fields.texts("audience"),
+        wiki_title=fields.text("wikititle") or (shown_title if hub else ""),
+        description=(fields.text("description") or summary) if hub else fields.text("description"),
+        fixed_version=fixed_version(front.data),
+        frontmatter=front.data,
+        body=body,
+        content_hash=content.content_hash,
+        encoding=content.encoding,
+        withheld=verdict.withheld,
+        labels=verdict.labels,
+        conflict_copy=name.conflict_copy,
+        partial=content.partial,
+        diagnostics=(
+            *content.diagnostics,
+            *front.diagnostics,
+            *verdict.diagnostics,
+            *_tag_notes(front, fields, lines),
+        ),
+    )
+
+
+def _with_frontmatter_links(front: Frontmatter, body: ParsedBody, lines: LineIndex) -> ParsedBody:
+    """Put the links of the frontmatter before those of the body."""
+    links = frontmatter_links(front.data, front.positions, lines) if front.data else []
+    return replace(body, links=(*links, *body.links)) if links else body
+
+
+def _verdict(front: Frontmatter, reading: BodyReading, name: PageName) -> Verdict:
+    """Judge the page by its flags, its page properties, its directives and the private globs."""
+    flags: Sequence[Flag] = front.flags
+    if reading.properties:
+        properties = [
+            Flag(folded, value, line)
+            for key, value, line in reading.properties
+            if (folded := fold_key(key)) in PUBLICATION_KEYS
+        ]
+        flags = (*flags, *properties)
+    verdict = judge(flags, reading.directives)
+    if name.private and not verdict.withheld:
+        return Verdict("private: by the settings", verdict.labels, verdict.diagnostics)
+    return verdict
+
+
+def _heading_title(body: ParsedBody) -> str:
+    """Return the text of the first heading of level 1, else of the first heading."""
+    first = ""
+    for section in body.sections:
+        if section.level == 1 and section.heading:
+            return section.heading
+        first = first or section.heading
+    return first
+
+
+def _tag_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> tuple[Diagnostic, ...]:
+    for key in ("tags", "tag"):
+        if key in front.data:
+            return ignored_tags(fields, lines.line(front.positions[key]))
+    return ()
