@@ -26,11 +26,12 @@ def reference(weights: dict[str, NDArray[np.float32]], ids: list[int], segments:
     """Run one text through BERT, in double precision, without padding."""
 
     def of(name: str) -> Array:
-        return weights[name].astype(np.float64)
+        weight: Array = weights[name].astype(np.float64)
+        return weight
 
     def norm(state: Array, prefix: str) -> Array:
         centred = state - state.mean(axis=-1, keepdims=True)
-        scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-12)
+        scaled: Array = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-12)
         return scaled * of(f"{prefix}.weight") + of(f"{prefix}.bias")
 
     def linear(state: Array, prefix: str) -> Array:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from wikimcp.embedders.weights import fingerprint, map_tensors
 
@@ -21,9 +23,9 @@ def entry(dtype: str, shape: list[int], first: int, last: int) -> dict[str, obje
 
 
 def test_tensors_equal_what_the_reference_library_wrote(tmp_path: Path) -> None:
-    numpy_files = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
+    numpy_files: Any = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
     rng = np.random.default_rng(1)
-    tensors = {
+    tensors: dict[str, NDArray[Any]] = {
         "half": rng.normal(size=(5, 3)).astype(np.float16),
         "single": rng.normal(size=(2, 2, 2)).astype(np.float32),
         "whole": np.arange(7, dtype=np.int64),

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from wikimcp import __version__
 from wikimcp.errors import WikimcpError, nearest
-from wikimcp.settings import ADAPTERS
+from wikimcp.settings import ADAPTERS, RULES
 
 _ABOUT = """\
 Serve a folder of markdown to coding agents: cited context, never answers.
@@ -151,16 +151,17 @@ class _Verbs:
         *,
         prints: str,
         examples: Sequence[str] = (),
+        more: str = "",
         aliases: Sequence[str] = (),
     ) -> argparse.ArgumentParser:
-        """Add one verb: ``summary`` for the list, ``prints`` and ``examples`` for its own help."""
-        shown = "\n".join(["examples:", *(f"  {example}" for example in examples)]) if examples else None
+        """Add one verb: ``summary`` for the list, the rest for its own help."""
+        shown = "\n".join(["examples:", *(f"  {example}" for example in examples)]) if examples else ""
         return self._verbs.add_parser(
             name,
             help=summary,
             aliases=list(aliases),
             description=textwrap.fill(f"{summary[0].upper()}{summary[1:]}. {prints}", 96),
-            epilog=shown,
+            epilog=f"{shown}\n\n{more}".strip(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
             parents=[self._common],
@@ -187,6 +188,7 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_serving(verbs: _Verbs) -> None:
+    keys = textwrap.fill(", ".join(RULES), 96, initial_indent="  ", subsequent_indent="  ")
     serve = verbs.add(
         "serve",
         "serve a vault over MCP",
@@ -196,6 +198,8 @@ def _add_serving(verbs: _Verbs) -> None:
             "wikimcp serve ~/notes --http 127.0.0.1:8808     the endpoint is /mcp",
             "wikimcp serve --allow-drafts --log-level debug",
         ],
+        more="settings (--set KEY=VALUE, or the variable WIKIMCP_KEY with _ for each dot, or wikimcp.toml):\n"
+        + keys,
     )
     serve.add_argument("path", nargs="?", metavar="VAULT", help="the folder of markdown")
     serve.add_argument(

@@ -165,9 +165,11 @@ def index(arguments: argparse.Namespace) -> int:
             if arguments.rebuild:
                 service.rebuild(progress)
             service.wait_ready(True, progress)
-        return _facts(arguments, service.status(local_caller(settings)))
+        status = service.status(local_caller(settings))
     finally:
         service.close()
+    brief = {name: status[name] for name in ("index", "files", "embedders", "notes") if status.get(name)}
+    return _facts(arguments, status if getattr(arguments, "json", False) else brief)
 
 
 def _ask(arguments: argparse.Namespace, tool: str, asked: Mapping[str, Any], *, dense: bool = False) -> int:

@@ -51,7 +51,7 @@ def pull_from_hub(
     another form, StateError when the disk refuses.
     """
     known = known_model(name)
-    if known is None and not re.fullmatch(r"[\w.-]+/[\w.-]*\w", name):
+    if known is None and not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
         raise BadArgument(
             f"{name!r} is no model of the hub",
             hint=did_you_mean(name, [model.name for model in KNOWN_MODELS]),
@@ -107,7 +107,7 @@ def _describe(repository: str, endpoint: str | None) -> tuple[str, str, dict[str
         info = HfApi(endpoint=endpoint).model_info(repository, files_metadata=True, timeout=CONNECT_SECONDS)
     except RepositoryNotFoundError as error:
         raise NotFound(
-            f"the hub has no model {repository} that may be read without an account",
+            f"the hub has no model {repository} that you may read",
             hint=did_you_mean(repository, [model.name for model in KNOWN_MODELS]),
         ) from error
     except Exception as error:  # the client lets the errors of its HTTP library through

@@ -31,12 +31,12 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
         if not 0 < length <= min(LONGEST_HEADER, size - 8):
             raise ValueError(f"{path.name} is not a safetensors file")
         header = json.loads(file.read(length))
-    data = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length, shape=(size - 8 - length,))
-    return {
-        name: _tensor(np.asarray(data), name, entry)
-        for name, entry in header.items()
-        if name != "__metadata__"
-    }
+    data = np.asarray(np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length, shape=size - 8 - length))
+    try:
+        entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
+        return {name: _tensor(data, name, entry) for name, entry in entries.items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path.name} has a header of another form") from error
 
 
 def _tensor(data: NDArray[np.uint8], name: str, entry: dict[str, Any]) -> NDArray[Any]:

@@ -127,6 +127,11 @@ class Catalog:
         row = self.connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
         return None if row is None else body_from_row(row)
 
+    def sections_cell(self, rev: int) -> str | None:
+        """Return the sections cell of one rev; None when it is no longer there."""
+        row = self.connection.execute("SELECT sections FROM bodies WHERE rev=?", (rev,)).fetchone()
+        return None if row is None else row[0]
+
     def links(self) -> Iterator[tuple[int, str]]:
         """Yield (rev, links cell) of every page that has links."""
         yield from self.connection.execute("SELECT rev, links FROM bodies WHERE links <> ''")

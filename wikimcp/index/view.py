@@ -21,12 +21,12 @@ from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.dense_state import ChunkRows, DenseHits, DenseState
 from wikimcp.index.ledger import path_of_former_id
 from wikimcp.index.names import PageNames
-from wikimcp.index.records import PageBody, PageRecord, links_from_cell
+from wikimcp.index.records import PageBody, PageRecord, links_from_cell, sections_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.identity import derived_id
 from wikimcp.markdown.tokens import LineIndex, span_sha256
-from wikimcp.models import ANONYMOUS, Audience, Citation, Link
+from wikimcp.models import ANONYMOUS, Audience, Citation, Link, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, VaultAdapter, Vectors
 from wikimcp.retrieval.merge import merge_hits
 from wikimcp.retrieval.traits import Outline, outline
@@ -49,6 +49,7 @@ class View:
         self.adapter = adapter
         self._building = threading.RLock()
         self._bodies: dict[int, PageBody] = {}
+        self._sections: dict[int, tuple[Section, ...]] = {}
         self._outlines: dict[int, Outline] = {}
         self._chunk_rows: dict[str, ChunkRows] = {}
         # Taken over here and now, so that no chain of old views is kept alive.
@@ -138,6 +139,18 @@ class View:
             if len(self._bodies) > _MOST_BODIES:
                 self._bodies.clear()
             self._bodies[page.rev] = found
+        return found
+
+    def sections(self, page: PageRecord) -> tuple[Section, ...]:
+        """Return a page's sections without the rest of its body. Raises Stale like ``body``."""
+        found = self._sections.get(page.rev)
+        if found is None:
+            cell = self.snapshot.catalog.sections_cell(page.rev)
+            if cell is None:
+                raise Stale(page.path)
+            if len(self._sections) > _MOST_BODIES:
+                self._sections.clear()
+            found = self._sections[page.rev] = sections_from_cell(cell)
         return found
 
     def outlines(self, revs: Sequence[int]) -> dict[int, Outline]:
@@ -268,6 +281,10 @@ class Reading:
     def body(self, page: PageRecord) -> PageBody:
         """Return sections, chunks, links and frontmatter of a page. Raises Stale when it moved on."""
         return self.view.body(page)
+
+    def sections(self, page: PageRecord) -> tuple[Section, ...]:
+        """Return a page's sections. Raises Stale when the page moved on."""
+        return self.view.sections(page)
 
     def frontmatters(self) -> Mapping[int, Mapping[str, Any]]:
         """Return the frontmatter of every visible page that has one, by rev."""

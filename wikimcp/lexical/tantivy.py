@@ -5,7 +5,6 @@ Queries are built term by term, never parsed, so any string is a query. The only
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from wikimcp.lexical.words import (
     STOP_WORDS,
     cjk_query_tokens,
     cjk_tokens,
+    has_cjk,
     identifier_tokens,
     readable,
 )
@@ -82,6 +82,7 @@ class TantivyIndex:
         active or the disk refuses; the last commit stands then.
         """
         heap = _BUILD_HEAP if fresh else _SMALL_HEAP
+        from_dict = tantivy.Document.from_dict
         try:
             chunks = self._open["chunks"].writer(heap, 1)
             pages = self._open["pages"].writer(_SMALL_HEAP, 1)
@@ -89,9 +90,10 @@ class TantivyIndex:
                 chunks.delete_all_documents()
                 pages.delete_all_documents()
             for page in added:
-                pages.add_json(_page_document(page))
-                for document in _chunk_documents(page):
-                    chunks.add_json(document)
+                cjk = _holds_cjk(page)
+                pages.add_document(from_dict(_page_document(page, cjk=cjk), self._schemas["pages"]))
+                for document in _chunk_documents(page, cjk=cjk):
+                    chunks.add_document(from_dict(document, self._schemas["chunks"]))
             gone = list(dict.fromkeys(removed))
             for writer, schema in ((chunks, "chunks"), (pages, "pages")):
                 for rev in gone:
@@ -99,7 +101,7 @@ class TantivyIndex:
                         Query.term_query(self._schemas[schema], "rev", rev, "basic")
                     )
                 writer.delete_documents_by_query(Query.term_query(self._schemas[schema], "rev", 0, "basic"))
-                writer.add_json(json.dumps({"rev": 0, _GENERATION: generation}))
+                writer.add_document(from_dict({"rev": 0, _GENERATION: generation}, self._schemas[schema]))
             for writer in (chunks, pages):
                 writer.commit()
             if fresh:
@@ -313,24 +315,23 @@ class TantivySearcher:
             wanted *= 4
 
 
-def _page_document(page: LexicalPage) -> str:
-    named = (page.title, readable(page.path), page.summary, *page.tags, *page.aliases, page.cluster)
+def _page_document(page: LexicalPage, *, cjk: bool) -> dict[str, Any]:
+    names = (page.title, readable(_slug(page)), page.summary, *page.tags, *page.aliases, page.cluster)
     body = "\n".join(chunk.text for chunk in page.chunks)
-    document: dict[str, Any] = {"rev": page.rev, "all": f"{' . '.join(named)} . {body}", "exact": body}
-    if cjk := " ".join(cjk_tokens(document["all"])):
-        document["cjk"] = cjk
-    return json.dumps(document, ensure_ascii=False)
+    document: dict[str, Any] = {"rev": page.rev, "all": f"{' . '.join(names)} . {body}", "exact": body}
+    if cjk:
+        document["cjk"] = " ".join(cjk_tokens(document["all"]))
+    return document
 
 
-def _chunk_documents(page: LexicalPage) -> Iterator[str]:
+def _chunk_documents(page: LexicalPage, *, cjk: bool) -> Iterator[dict[str, Any]]:
     meta = " . ".join((page.summary, *page.tags, *page.aliases, page.cluster))
-    name = readable(page.path.rsplit("/", 1)[-1])
-    slug = page.path.rsplit(".", 1)[0]
+    slug = _slug(page)
     first = page.rev << 16
     for ordinal, chunk in enumerate(page.chunks):
         path = chunk.heading_path[1:] if chunk.heading_path[:1] == (page.title,) else chunk.heading_path
         heads = " . ".join((page.title, *path))
-        document = {
+        document: dict[str, Any] = {
             "rev": page.rev,
             "chunk": first | ordinal,
             "heads": heads,
@@ -340,9 +341,18 @@ def _chunk_documents(page: LexicalPage) -> Iterator[str]:
         }
         if found := identifier_tokens(f"{slug} {heads} {chunk.text}"):
             document["ident"] = " ".join(found)
-        if cjk := " ".join(cjk_tokens(f"{heads} {name} {meta} {chunk.text}")):
-            document["cjk"] = cjk
-        yield json.dumps(document, ensure_ascii=False)
+        if cjk:
+            document["cjk"] = " ".join(cjk_tokens(f"{slug} {heads} {meta} {chunk.text}"))
+        yield document
+
+
+def _slug(page: LexicalPage) -> str:
+    return page.path.rsplit(".", 1)[0]
+
+
+def _holds_cjk(page: LexicalPage) -> bool:
+    names = (page.path, page.title, page.summary, *page.tags, *page.aliases, page.cluster, *page.headings)
+    return has_cjk(" ".join(names)) or any(has_cjk(chunk.text) for chunk in page.chunks)
 
 
 def _is_content(word: str) -> bool:

@@ -5,176 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "again",
-        "all",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "because",
-        "been",
-        "before",
-        "being",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "don",
-        "down",
-        "during",
-        "each",
-        "else",
-        "ever",
-        "few",
-        "for",
-        "from",
-        "further",
-        "get",
-        "gets",
-        "got",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "let",
-        "like",
-        "me",
-        "more",
-        "most",
-        "my",
-        "myself",
-        "no",
-        "nor",
-        "not",
-        "now",
-        "of",
-        "off",
-        "on",
-        "once",
-        "one",
-        "only",
-        "or",
-        "other",
-        "our",
-        "ours",
-        "out",
-        "over",
-        "own",
-        "please",
-        "same",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "theirs",
-        "them",
-        "themselves",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "through",
-        "to",
-        "too",
-        "under",
-        "until",
-        "up",
-        "us",
-        "very",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "yours",
-        "tell",
-        "explain",
-        "show",
-        "give",
-        "need",
-        "want",
-        "know",
-        "d",
-        "ll",
-        "m",
-        "re",
-        "s",
-        "t",
-        "ve",
-        "isn",
-        "doesn",
-        "didn",
-        "won",
-        "aren",
-        "wasn",
-        "vs",
-        "via",
-        "per",
-        "use",
-        "used",
-        "using",
-        "actually",
-        "really",
-        "still",
-        "even",
-        "anything",
-        "something",
-        "someone",
-        "everyone",
-        "nobody",
-        "way",
-        "ok",
-    ]
-)
+_STOP_WORDS = """
+    a about after again all also am an and any are as at be because been before being both but by
+    can could did do does doing don down during each else ever few for from further get gets got had
+    has have having he her here hers him his how i if in into is it its itself just let like me more
+    most my myself no nor not now of off on once one only or other our ours out over own please same
+    she should so some such than that the their theirs them themselves then there these they this
+    those through to too under until up us very was we were what when where which while who whom why
+    will with would you your yours tell explain show give need want know d ll m re s t ve isn doesn
+    didn won aren wasn vs via per use used using actually really still even anything something
+    someone everyone nobody way ok
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 # Kana, Han, Hangul and their extensions: scripts whose words are not set apart by blanks (Hangul
 # words are, but carry particles, so that two-syllable pieces find more).
@@ -183,8 +25,7 @@ _CJK = (
     "\U00020000-\U0002fa1f"
 )
 CJK_RUN = re.compile(f"[{_CJK}]+")
-# Only words with something inside that a plain word lacks: most of a text is passed over in one scan.
-_WORD = re.compile(r"(?<!\w)\w(?=[a-z]*(?:[.:/@\\-]+\w|[A-Z\d_]|\+\+|#))[\w.:/@\\+#-]*")
+_WORD = re.compile(r"[\w.:/@\\+#-]+")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SPLIT = re.compile(r"[^\w+#]+|_+")
 # An identifier has punctuation inside or + or # behind, a hyphen beside a digit or a capital, a
@@ -194,32 +35,39 @@ _IDENTIFIER = re.compile(
     r"|.*\d[^\W\d_].*|[A-Z]{2,}[a-z]+.*)"
 )
 _LONGEST = 80
-_MOST_REMEMBERED = 200_000
+_MOST_REMEMBERED = 250_000
+_EDGES = ".:/@\\-"
 
 
 def identifiers(text: str) -> list[str]:
     """Return the identifiers of a text as written: ADR-0042, camelCase, snake_case, a.b.c, C++."""
-    words = (word.rstrip(".:/@\\-") for word in _WORD.findall(text))
+    words = (word.strip(_EDGES) for word in _WORD.findall(text))
     return [word for word in words if _tokens_of(word)]
 
 
 def identifier_tokens(text: str) -> list[str]:
-    """Return each distinct identifier of a text in lower case, whole and by its parts."""
+    """Return each distinct identifier of a text in lower case, whole and by its parts, in no fixed order."""
     tokens: list[str] = []
-    for word in dict.fromkeys(_WORD.findall(text)):
+    for word in set(_WORD.findall(text)):
         found = _remembered.get(word)
         if found is None:
-            found = _tokens_of(word.rstrip(".:/@\\-"))
-            if len(_remembered) >= _MOST_REMEMBERED:
-                _remembered.clear()
-            _remembered[word] = found
+            found = _remember(word)
         if found:
             tokens.extend(found)
     return tokens
 
 
-# Words repeat: a million words of a vault are some ten thousand different ones.
+# Words repeat: a million words of a vault are some hundred thousand different ones.
 _remembered: dict[str, tuple[str, ...]] = {}
+
+
+def _remember(word: str) -> tuple[str, ...]:
+    if len(_remembered) >= _MOST_REMEMBERED:
+        _remembered.clear()
+    bare = word.strip(_EDGES)
+    plain = bare.isalpha() and (bare.islower() or bare.istitle())
+    found = _remembered[word] = () if plain else _tokens_of(bare)
+    return found
 
 
 def _tokens_of(word: str) -> tuple[str, ...]:
@@ -236,10 +84,13 @@ def _tokens_of(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tokens))
 
 
+def has_cjk(text: str) -> bool:
+    """Tell whether a text holds a character of a script that is searched by characters."""
+    return not text.isascii() and CJK_RUN.search(text) is not None
+
+
 def cjk_tokens(text: str) -> Iterator[str]:
     """Yield the characters and overlapping pairs of every CJK run of a text."""
-    if text.isascii():
-        return
     for match in CJK_RUN.finditer(text):
         run = match.group()
         yield from run

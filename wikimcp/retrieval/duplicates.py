@@ -33,21 +33,30 @@ def repeated(scored: Scored) -> tuple[NDArray[np.bool_], dict[int, list[int]]]:
 
 def near_duplicates(texts: Sequence[str]) -> dict[int, int]:
     """Return, for each text that nearly repeats an earlier one, the position of that earlier one."""
-    shingles: list[set[tuple[str, str]]] = []
     found: dict[int, int] = {}
+    pairs_of: dict[int, set[tuple[str, str]]] = {}
     for at, text in enumerate(texts):
-        words = _WORD.findall(text.casefold())
-        pairs = set(zip(words, words[1:], strict=False)) if len(words) >= _TOO_SHORT else set()
-        for before, other in enumerate(shingles):
-            if before not in found and pairs and other and _jaccard(pairs, other) >= _NEAR:
+        for before in range(at):
+            if before in found or not _alike_in_length(text, texts[before]):
+                continue
+            for one in (at, before):
+                if one not in pairs_of:
+                    pairs_of[one] = _word_pairs(texts[one])
+            if _jaccard(pairs_of[at], pairs_of[before]) >= _NEAR:
                 found[at] = before
                 break
-        shingles.append(pairs)
     return found
 
 
+def _alike_in_length(first: str, second: str) -> bool:
+    return min(len(first), len(second)) >= 0.8 * max(len(first), len(second))
+
+
+def _word_pairs(text: str) -> set[tuple[str, str]]:
+    words = _WORD.findall(text.casefold())
+    return set(zip(words, words[1:], strict=False)) if len(words) >= _TOO_SHORT else set()
+
+
 def _jaccard(first: set[tuple[str, str]], second: set[tuple[str, str]]) -> float:
-    if min(len(first), len(second)) < _NEAR * max(len(first), len(second)):
-        return 0.0
     shared = len(first & second)
-    return shared / (len(first) + len(second) - shared)
+    return shared / max(len(first) + len(second) - shared, 1)

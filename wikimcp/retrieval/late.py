@@ -19,10 +19,11 @@ LATE_DIMENSIONS = 128  # leading dimensions of the static vectors: as good as al
 
 @dataclass(frozen=True, slots=True)
 class QueryTokens:
-    """A question as ``similarity`` (query tokens x vocabulary, from 0) and ``weights`` that sum to 1."""
+    """A question's tokens: their unit vectors (tokens x dimensions) and weights that sum to 1."""
 
-    similarity: Vectors
+    vectors: Vectors
     weights: Vectors
+    table: Vectors
 
 
 def query_tokens(token_ids: NDArray[np.int64], table: Vectors, idf: Vectors) -> QueryTokens | None:
@@ -33,7 +34,7 @@ def query_tokens(token_ids: NDArray[np.int64], table: Vectors, idf: Vectors) -> 
     if len(ids) > MOST_QUERY_TOKENS:
         ids = ids[np.argsort(-idf[ids], kind="stable")[:MOST_QUERY_TOKENS]]
     weights = idf[ids]
-    return QueryTokens(np.maximum(table[ids] @ table.T, 0.0), weights / weights.sum())
+    return QueryTokens(table[ids], weights / weights.sum(), table)
 
 
 def late_scores(
@@ -47,8 +48,15 @@ def late_scores(
         return scores
     sizes = lengths[filled]
     offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    at = np.repeat(starts[filled] - offsets, sizes) + np.arange(sizes.sum())
-    best = np.maximum.reduceat(query.similarity[:, flat[at]], offsets, axis=1)
+    tokens = flat[np.repeat(starts[filled] - offsets, sizes) + np.arange(sizes.sum())]
+    # The texts share most of their tokens: each is compared with the question once.
+    occurs = np.zeros(len(query.table), bool)
+    occurs[tokens] = True
+    present = np.flatnonzero(occurs)
+    place = np.zeros(len(query.table), np.int32)
+    place[present] = np.arange(len(present))
+    similarity = np.maximum(query.vectors @ query.table[present].T, 0.0)
+    best = np.maximum.reduceat(similarity[:, place[tokens]], offsets, axis=1)
     scores[filled] = query.weights @ best
     return scores
 

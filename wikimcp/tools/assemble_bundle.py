@@ -106,7 +106,7 @@ def _section(span: Span, ranks: _Ranks) -> BundleSection:
 
 def _omitted(reading: Reading, found: Found, at: int) -> Omitted:
     page = page_of(reading, int(found.scored.rev[at]))
-    heading = reading.body(page).sections[int(found.scored.section[at])].heading
+    heading = reading.sections(page)[int(found.scored.section[at])].heading
     return Omitted(slug=plain(page.slug), heading=clip(flatten(heading or page.title), 120))
 
 
@@ -183,19 +183,24 @@ def _with_names(span: Span) -> str:
 
 
 def _within_budget(bundle: Bundle, budget: int, context: ToolContext) -> Bundle:
-    """Drop what the estimate of the names and keys left too much: the last of the omitted, then sections."""
-    while True:
-        size = answer_tokens(compose(TOOL, stamped(bundle, context)))
-        if size <= budget:
-            return bundle
-        if bundle.omitted:
-            bundle = bundle.cut("omitted", len(bundle.omitted) - 1)
-        elif bundle.notes:
-            bundle = bundle.model_copy(update={"notes": bundle.notes[:-1]})
-        elif bundle.sections:
-            bundle = bundle.model_copy(update={"sections": bundle.sections[:-1]})
-        else:
-            return bundle
+    """Cut what the estimate of names and keys left too much: the omitted first, then the last sections."""
+    spare = budget - answer_tokens(compose(TOOL, stamped(bundle, context)))
+    if spare >= 0:
+        return bundle
+    for field in ("omitted", "notes", "sections"):
+        items = getattr(bundle, field)
+        while items and spare < 0:
+            spare += _item_tokens(items[-1])
+            items = items[:-1]
+        bundle = bundle.model_copy(update={field: items})
+    return bundle
+
+
+def _item_tokens(item: object) -> int:
+    """Return at least what an item saves in either channel, less a token for rounding."""
+    if isinstance(item, BundleSection):
+        return count_tokens(item.text) + count_tokens(item.citation.uri)
+    return count_tokens(item.slug + item.heading) if isinstance(item, Omitted) else count_tokens(str(item))
 
 
 TOOL = Tool(

@@ -35,7 +35,7 @@ def cut_span(reading: Reading, scored: Scored, run: Run, *, longest: int) -> Spa
     page = reading.page_by_rev(rev)
     assert page is not None, "scored sections are of visible pages"
     text = reading.text(page)
-    sections = reading.body(page).sections
+    sections = reading.sections(page)
     chosen = [sections[int(at)] for at in scored.section[run.first : run.last]]
     start, end = chosen[0].own.start, chosen[-1].own.end
     truncated = False

@@ -77,7 +77,7 @@ def _on_page(reading: Reading, scored: Scored, rev: int, exclusions: Sequence[Ex
     positions = np.flatnonzero(scored.rev == rev)
     page = reading.page_by_rev(rev)
     assert page is not None
-    text, sections = reading.text(page), reading.body(page).sections
+    text, sections = reading.text(page), reading.sections(page)
     hashes = tuple(e.hash_start for e in exclusions if e.hash_start)
     found: set[int] = set()
     for exclusion in exclusions:
