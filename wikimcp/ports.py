@@ -93,6 +93,9 @@ class Embedder(Protocol):
 class TokenEmbedder(Protocol):
     """An embedder whose vectors are made of static token vectors, which late interaction can use."""
 
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[NDArray[np.uint16]]]:
+        """Return what ``embed`` and ``token_ids`` return, for the work of one of them."""
+
     def token_ids(self, texts: Sequence[str]) -> list[NDArray[np.uint16]]:
         """Return the distinct token ids of each text, sorted."""
 

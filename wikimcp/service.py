@@ -122,9 +122,9 @@ class WikiService:
         """Tell whether the first index is in use."""
         return self.keeper.settled and self.keeper.store.snapshot is not None
 
-    def wait_ready(self, dense: bool, progress: Report | None = None) -> None:
-        """Wait, or work here, until the index answers; with vectors if ``dense``."""
-        self.keeper.wait(dense=dense, report=progress)
+    def wait_ready(self, vectors: str = "floor", progress: Report | None = None) -> None:
+        """Wait, or work here, until the index answers; ``vectors`` is none, floor or all."""
+        self.keeper.wait(vectors=vectors, report=progress)
 
     def rebuild(self, progress: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""

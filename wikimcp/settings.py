@@ -104,7 +104,7 @@ class Coverage:
 class Dense:
     """``hnsw_threshold``: chunks above which an approximate index is used where it is installed."""
 
-    hnsw_threshold: int = _key("whole", 50_000, between=(0, 10**9))
+    hnsw_threshold: int = _key("whole", 250_000, between=(0, 10**9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +239,15 @@ def load_models(
     values, _ = _merge([*explicit, *project.layers, user], places=places)
     models: Models = _group("models", values)
     return models
+
+
+def one_blas_thread() -> None:
+    """Have numpy's BLAS work in the calling thread. Call before numpy is imported.
+
+    The products here are small: handing them to other threads takes longer than making them.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def debug_wanted(env: Mapping[str, str] | None = None) -> bool:

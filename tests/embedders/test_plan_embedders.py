@@ -38,10 +38,11 @@ def test_auto_with_a_model_grows_it_behind_wordllama(models_dir: Path) -> None:
     assert (plan.notes, plan.satisfied) == ((), True)
 
 
-def test_fastembed_with_a_model_serves_it_alone(models_dir: Path) -> None:
+def test_fastembed_with_a_model_grows_it_above_wordllama(models_dir: Path) -> None:
     plan = plan_embedders("fastembed", models_dir=models_dir, threads=1)
-    assert isinstance(plan.floor, FastembedEmbedder)
-    assert (plan.better, plan.notes, plan.satisfied) == (None, (), True)
+    assert isinstance(plan.floor, WordLlamaEmbedder)
+    assert isinstance(plan.better, FastembedEmbedder)
+    assert (plan.notes, plan.satisfied) == ((), True)
 
 
 def test_fastembed_without_a_model_serves_wordllama_and_is_not_satisfied(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_every_key_has_its_default(places: Places, vault: Path) -> None:
     assert (settings.answer_tokens, settings.embedder, settings.start.wait_seconds) == (8000, "auto", 2.0)
     assert (settings.coverage.strong_similarity, settings.coverage.lexical_lift) == (None, True)
     assert not (settings.drafts.allow or settings.urls.file or settings.http.allow_anonymous)
-    assert settings.watch and settings.graph.enabled and settings.dense.hnsw_threshold == 50_000
+    assert settings.watch and settings.graph.enabled and settings.dense.hnsw_threshold == 250_000
     assert settings.origins == {"vault": "the command line"}
 
 

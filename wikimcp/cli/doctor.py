@@ -17,7 +17,7 @@ from wikimcp.settings import Settings, looks_like_vault
 DISTRIBUTION = "wikimcp-server"
 _OPTIONAL = {
     "fastembed": "transformer embeddings, which find more paraphrases",
-    "hnswlib": "faster vector search above 50,000 chunks",
+    "hnswlib": "faster vector search above 250,000 chunks",
     "onnx": "models pulled from a package index",
 }
 
@@ -100,7 +100,7 @@ def _service(arguments: argparse.Namespace) -> Iterator[Check]:
         return
     yield from _settings(settings)
     try:
-        with opened(settings, dense=False) as service:
+        with opened(settings, vectors="none") as service:
             status = service.status(local_caller(settings))
     except WikimcpError as error:
         yield Check("problem", error.code, error.message, error.hint)

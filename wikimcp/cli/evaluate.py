@@ -88,7 +88,7 @@ def _runs(
         modes = [mode for mode in modes if mode != "dense"]
     if not modes:
         raise UsageError("the mode dense needs an embedder", hint="Leave out --embedder none.")
-    with opened(settings, dense=settings.embedder != "none", quiet=False) as service:
+    with opened(settings, vectors="all", quiet=False) as service:
         ask = _asker(service, settings)
         status = service.status(local_caller(settings))
         embedder = str(status.get("embedders", {}).get("answering") or settings.embedder)

@@ -39,14 +39,14 @@ def local_caller(settings: Settings) -> Caller:
 
 
 @contextmanager
-def opened(settings: Settings, *, dense: bool, quiet: bool = True) -> Iterator[WikiService]:
-    """Open a vault, wait until its index answers (with vectors if ``dense``), close it at the end."""
+def opened(settings: Settings, *, vectors: str, quiet: bool = True) -> Iterator[WikiService]:
+    """Open a vault, wait until its index answers (``vectors`` as in ``WikiService.wait_ready``), close it at the end."""
     from wikimcp.app import build_service
 
     service = build_service(settings, background=False)
     try:
         with StageProgress(quiet=quiet) as progress:
-            service.wait_ready(dense, progress)
+            service.wait_ready(vectors, progress)
         yield service
     finally:
         service.close()
@@ -119,7 +119,7 @@ def call(arguments: argparse.Namespace) -> int:
 
 def tools(arguments: argparse.Namespace) -> int:
     """List the tools on offer, and the others with the reason."""
-    with opened(settings_of(arguments), dense=False) as service:
+    with opened(settings_of(arguments), vectors="none") as service:
         on, off = service.tools(), service.off_tools()
     if getattr(arguments, "json", False):
         print_json(
@@ -143,14 +143,14 @@ def tools(arguments: argparse.Namespace) -> int:
 def status(arguments: argparse.Namespace) -> int:
     """Print the state of index and backends."""
     settings = settings_of(arguments)
-    with opened(settings, dense=False) as service:
+    with opened(settings, vectors="none") as service:
         return _facts(arguments, service.status(local_caller(settings)))
 
 
 def manifest(arguments: argparse.Namespace) -> int:
     """Print the manifest of the vault."""
     settings = settings_of(arguments)
-    with opened(settings, dense=False) as service:
+    with opened(settings, vectors="none") as service:
         return _facts(arguments, service.manifest(local_caller(settings)))
 
 
@@ -164,7 +164,7 @@ def index(arguments: argparse.Namespace) -> int:
         with StageProgress() as progress:
             if arguments.rebuild:
                 service.rebuild(progress)
-            service.wait_ready(True, progress)
+            service.wait_ready("all", progress)
         status = service.status(local_caller(settings))
     finally:
         service.close()
@@ -175,7 +175,7 @@ def index(arguments: argparse.Namespace) -> int:
 def _ask(arguments: argparse.Namespace, tool: str, asked: Mapping[str, Any], *, dense: bool = False) -> int:
     """Call one tool and print its answer; 1 when it holds the error of a page."""
     settings = settings_of(arguments)
-    with opened(settings, dense=dense and settings.embedder != "none") as service:
+    with opened(settings, vectors="floor" if dense else "none") as service:
         answer: ToolAnswer = service.call(tool, asked, local_caller(settings))
     if getattr(arguments, "json", False):
         print_json(answer.structured if answer.structured is not None else {"text": answer.text})

@@ -34,9 +34,9 @@ class EmbedderPlan:
 def plan_embedders(choice: str, *, models_dir: Path, model: str = "", threads: int = 2) -> EmbedderPlan:
     """Turn the embedder settings into parts. Loads no model and never fails for a missing one.
 
-    ``auto`` serves wordllama and grows a transformer where one is installed. ``fastembed`` serves
-    the transformer only; where it cannot, wordllama serves instead and the plan is not satisfied:
-    an answer that says so is better than none. ``none`` is no embedder at all. ``model`` is as in
+    ``auto`` serves wordllama and grows a transformer where one is installed. ``fastembed`` does the
+    same (nobody waits for the vectors, and the words of both are compared by wordllama's table), but
+    without a transformer the plan is not satisfied: an answer that says so is better than none. ``none`` is no embedder at all. ``model`` is as in
     ``model_store.find_model``; empty takes the preferred one. Raises SettingsError for an unknown
     embedder or model name.
     """
@@ -47,9 +47,8 @@ def plan_embedders(choice: str, *, models_dir: Path, model: str = "", threads: i
     if choice == "wordllama":
         return _with_wordllama(None, (), satisfied=True)
     transformer, note = _transformer(models_dir, model, threads)
-    if choice == "fastembed" and transformer is not None:
-        return EmbedderPlan(transformer)
-    return _with_wordllama(transformer, (note,) if note else (), satisfied=choice == "auto")
+    satisfied = choice == "auto" or transformer is not None
+    return _with_wordllama(transformer, (note,) if note else (), satisfied=satisfied)
 
 
 def _with_wordllama(better: Embedder | None, notes: tuple[str, ...], *, satisfied: bool) -> EmbedderPlan:

@@ -71,12 +71,18 @@ class WordLlamaEmbedder:
 
         A text without a token has a zero row. Raises Unavailable when the files cannot be read.
         """
+        return self.embed_with_tokens(texts)[0]
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[Tokens]]:
+        """Return what ``embed`` and ``token_ids`` return, for the work of one of them."""
         tokenizer, table = self._load()
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
+        ids: list[Tokens] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             tokens = tokenizer.encode(texts[start : start + TEXTS_AT_ONCE])
             table.add_up(tokens, vectors[start : start + TEXTS_AT_ONCE])
-        return _unit(vectors)
+            ids += map(np.unique, tokens)
+        return _unit(vectors), ids
 
     def embed_query(self, text: str) -> Vectors:
         """Return float32 ``(256,)``; questions and passages are embedded alike."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,8 @@ class Catalog:
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._mutex = threading.Lock()
+        # A replaced index is read by running calls until the last lets go of it; then it is closed.
+        weakref.finalize(self, _close_all, self._open)
 
     @classmethod
     def create(cls, path: Path, meta: dict[str, str]) -> Catalog:
@@ -82,10 +85,8 @@ class Catalog:
     def close(self) -> None:
         """Close every connection."""
         with self._mutex:
-            connections, self._open = self._open, []
             self._local = threading.local()
-        for connection in connections:
-            connection.close()
+            _close_all(self._open)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -204,6 +205,11 @@ class Catalog:
         self.connection.executemany(
             "INSERT INTO skipped VALUES (?,?,?,?)", [(path, d.code, d.message, d.line) for path, d in skipped]
         )
+
+
+def _close_all(connections: list[sqlite3.Connection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def check(path: Path) -> str:

@@ -19,7 +19,9 @@ from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
 
 log = logging.getLogger("wikimcp.embedding")
 
-_BATCH = 512  # texts between two appends: a kill loses at most these
+# Texts between two appends: a kill loses at most these, a stop waits for them.
+_STATIC_BATCH = 1024
+_TRANSFORMER_BATCH = 64
 Report = Callable[[str, int, int], None]
 
 
@@ -82,13 +84,14 @@ class EmbedderVectors:
         done = 0
         have = set(self.load_keys())
         batch: dict[bytes, str] = {}
+        most = _STATIC_BATCH if isinstance(self.embedder, TokenEmbedder) else _TRANSFORMER_BATCH
         for page in todo:
             for key, text in _texts(snapshot, adapter, page):
                 if key not in have:
                     batch[key] = text
                     have.add(key)
             done += page.chunk_count
-            if len(batch) >= _BATCH:
+            if len(batch) >= most:
                 self._append(batch)
                 batch = {}
                 if report:
@@ -108,8 +111,10 @@ class EmbedderVectors:
 
     def _append(self, batch: dict[bytes, str]) -> None:
         texts = list(batch.values())
-        vectors = self.embedder.embed(texts)
-        tokens = self.embedder.token_ids(texts) if isinstance(self.embedder, TokenEmbedder) else None
+        if isinstance(self.embedder, TokenEmbedder):
+            vectors, tokens = self.embedder.embed_with_tokens(texts)
+        else:
+            vectors, tokens = self.embedder.embed(texts), None
         self.file.append(np.frombuffer(b"".join(batch), np.uint64), vectors, tokens)
 
 

@@ -310,11 +310,14 @@ class IndexKeeper:
     def grow(self, *, stop: threading.Event | None = None, report: Report | None = None) -> None:
         """Embed every chunk that lacks a vector: the floor first, then the better embedder."""
         for vectors in (self.floor, self.better):
-            snapshot = self.store.snapshot
-            if vectors is None or snapshot is None:
-                continue
+            if vectors is not None:
+                self._grow(vectors, stop=stop or self._stop, report=report)
+
+    def _grow(self, vectors: EmbedderVectors, *, stop: threading.Event, report: Report | None) -> None:
+        snapshot = self.store.snapshot
+        if snapshot is not None:
             pages = self._embedded_pages(snapshot)
-            vectors.grow(snapshot, self.store.adapter, pages, stop=stop or self._stop, report=report)
+            vectors.grow(snapshot, self.store.adapter, pages, stop=stop, report=report)
             self._announce()
 
     def _embedded_pages(self, snapshot: Snapshot) -> Sequence[PageRecord]:
@@ -322,30 +325,29 @@ class IndexKeeper:
             return list(snapshot.records.values())
         return snapshot.visible(ANONYMOUS)
 
-    def wait(self, *, dense: bool, report: Report | None = None) -> None:
-        """Do the work of the background here and now, until lexically or wholly ready.
+    def wait(self, *, vectors: str = "floor", report: Report | None = None) -> None:
+        """Do the work of the background here and now.
 
-        Raises what keeps the index from being made.
+        ``vectors`` says how far: ``none`` is the lexical index, ``floor`` the first embedder's
+        vectors, ``all`` those of the better one too. Raises what keeps the index from being made.
         """
         if not self._settled.is_set() and not self._threads:
             self.open(report=report)
         self._settled.wait()
         if self._failure is not None:
             raise self._failure
-        if not dense or self.floor is None:
-            return
-        while not self._stop.is_set() and self._lacking():
-            if self._leader.held or self._leader.acquire(timeout=0):
-                self.grow(report=report)
-                return
-            time.sleep(_TICK)  # another process embeds: its vectors will do
+        wanted = {"none": (), "floor": (self.floor,), "all": (self.floor, self.better)}[vectors]
+        for embedder in wanted:
+            while embedder is not None and not self._stop.is_set() and self._lacking(embedder):
+                if self._leader.held or self._leader.acquire(timeout=0):
+                    self._grow(embedder, stop=self._stop, report=report)
+                    break
+                time.sleep(_TICK)  # another process embeds: its vectors will do
 
-    def _lacking(self) -> int:
-        """Return how many chunks of the newest snapshot have no vector of the floor embedder."""
+    def _lacking(self, vectors: EmbedderVectors) -> int:
+        """Return how many chunks of the newest snapshot an embedder has no vector for."""
         snapshot = self.store.snapshot
-        if self.floor is None or snapshot is None:
-            return 0
-        return self.view(snapshot, ANONYMOUS).chunk_rows(self.floor.load()).missing
+        return self.view(snapshot, ANONYMOUS).chunk_rows(vectors.load()).missing if snapshot else 0
 
 
 def _relative(absolute: str, root: Path) -> str | None:

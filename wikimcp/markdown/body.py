@@ -18,6 +18,7 @@ from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
 _HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
 _PARAGRAPH_MARKS = re.compile(r"%%.*?%%|\{\{.*?\}\}|\[\{.*?\}\]|(?:^|\s)\^[A-Za-z0-9-]+\s*$")
+_LONGEST_CLEANED = 2_000
 _NOTHING_INLINE = InlineMarks()
 
 
@@ -111,7 +112,7 @@ def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
         text = heading.text
         if comments and comments.hold(heading.start):
             continue
-        if "[[" in text or "{" in text or "^" in text or "%%" in text:
+        if len(text) <= _LONGEST_CLEANED and ("[[" in text or "{" in text or "^" in text or "%%" in text):
             text = display_text(_HEADING_MARKS.sub("", text))
         text = " ".join(text.split())
         headings.append(heading if text == heading.text else heading._replace(text=text))
@@ -167,7 +168,7 @@ def _property(fields: Sequence[FieldMark], place: int) -> str:
 
 
 def _first_paragraph(body: str, outline: Outline, marks: InlineMarks) -> str:
-    """Return the first paragraph that says something; one of a list or quote only where there is no other."""
+    """Return the first paragraph that says something, at most 2,000 characters; one of a list or quote only where there is no other."""
     fallback = ""
     for start, end, nested in outline.paragraphs:
         if fallback and nested or marks.comments.hold(start):
@@ -202,7 +203,7 @@ def _paragraph_text(outline: Outline, start: int, end: int) -> str:
 
 
 def _clean(text: str) -> str:
-    return " ".join(display_text(_PARAGRAPH_MARKS.sub(" ", text)).split())
+    return " ".join(display_text(_PARAGRAPH_MARKS.sub(" ", text[:_LONGEST_CLEANED])).split())
 
 
 def _diagnostics(outline: Outline) -> tuple[Diagnostic, ...]:
