@@ -8,11 +8,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
+from types import TracebackType
 from typing import Any
 
 from benchmarks.figures import BenchError
@@ -51,68 +51,84 @@ class Event:
     facts: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Finished:
-    """A process that ended well: its events by name, and its life in seconds."""
+class Child:
+    """A process that tells what it measured as JSON lines, each with an ``event``.
 
-    seconds: float = 0.0
-    events: dict[str, Event] = field(default_factory=dict)
+    Used as a block: at its end the process is waited for, or killed when the block broke off. It is
+    killed, too, after ``patience`` seconds. Then ``seconds`` is how long it lived and ``events``
+    holds what it told, by name. Raises BenchError when it fails.
+    """
+
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, patience: float, stdin: str = ""
+    ) -> None:
+        self.events: dict[str, Event] = {}
+        self.seconds = 0.0
+        self._patience = patience
+        self._stderr = tempfile.TemporaryFile()
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin.encode())
+            given.seek(0)
+            self._begin = time.perf_counter()
+            self.process = subprocess.Popen(
+                list(command),
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=dict(env),
+                cwd=cwd,
+            )
+        self._watchdog = Timer(patience, self.process.kill)
+        self._watchdog.daemon = True
+        self._watchdog.start()
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._finish()
+        finally:
+            self._watchdog.cancel()
+            self.process.kill()
+            self.process.wait()
+            if self.process.stdout is not None:
+                self.process.stdout.close()
+            self._stderr.close()
+
+    def _finish(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            at = time.perf_counter() - self._begin
+            if line.startswith(b"{"):
+                facts = json.loads(line)
+                if "event" in facts:
+                    self.events[facts["event"]] = Event(at, facts)
+        status = self.process.wait()
+        self.seconds = time.perf_counter() - self._begin
+        if status:
+            self._stderr.seek(0)
+            said = self._stderr.read().decode("utf-8", "replace").strip()
+            raise BenchError(
+                f"a measured process ended with {status}: "
+                + (said[-600:] or f"no word (it may take {self._patience:.0f} s)")
+            )
 
     def fact(self, event: str, name: str) -> float | None:
-        """Return a number that an event told, None when it had none."""
-        value = self.events[event].facts.get(name)
+        """Return a number that an event told; None when the machine does not tell it."""
+        value = self.events[event].facts[name]
         return None if value is None else float(value)
 
-
-def run(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, patience: float, stdin: str = ""
-) -> Finished:
-    """Run a process to its end and collect the JSON lines it prints, each with an ``event``.
-
-    Raises BenchError when it fails or takes longer than ``patience`` seconds.
-    """
-    with started(command, env=env, cwd=cwd, patience=patience, stdin=stdin) as (process, finished):
-        collect(process, finished)
-    return finished
+    def at(self, event: str) -> float:
+        """Return the seconds from the start of the process until an event arrived."""
+        return self.events[event].at
 
 
-@contextmanager
-def started(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, patience: float, stdin: str = ""
-) -> Iterator[tuple[subprocess.Popen[str], Finished]]:
-    """Start a process for a block that collects its output; at the end it is waited for or killed."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as given, tempfile.TemporaryFile("w+") as said:
-        given.write(stdin)
-        given.seek(0)
-        finished = Finished()
-        begin = time.perf_counter()
-        process = subprocess.Popen(
-            list(command), stdin=given, stdout=subprocess.PIPE, stderr=said, text=True, env=dict(env), cwd=cwd
-        )
-        watchdog = Timer(patience, process.kill)
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            finished.seconds = -begin
-            yield process, finished
-            status = process.wait()
-            finished.seconds += time.perf_counter()
-        finally:
-            watchdog.cancel()
-            process.kill()
-            process.communicate()
-        if status:
-            said.seek(0)
-            what = said.read().strip()[-600:] or f"no word within {patience:.0f} s"
-            raise BenchError(f"a measured process ended with {status}: {what}")
-
-
-def collect(process: subprocess.Popen[str], finished: Finished) -> None:
-    """Read a process's lines until it closes its output; ``finished`` was made by ``started``."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        at = finished.seconds + time.perf_counter()
-        if line.startswith("{"):
-            facts = json.loads(line)
-            if "event" in facts:
-                finished.events[facts["event"]] = Event(at, facts)
+def run(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, patience: float) -> Child:
+    """Run a process to its end. Raises BenchError when it fails or takes too long."""
+    with Child(command, env=env, cwd=cwd, patience=patience) as child:
+        pass
+    return child

@@ -1,0 +1,75 @@
+"""The README says nothing untried: its configurations start the server, its tables name what exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from wikimcp.settings import RULES
+from wikimcp.tools.registry import TOOLS, load
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert found, f"no {language} block"
+    return found[1]
+
+
+def _configurations() -> dict[str, dict[str, object]]:
+    by_json = json.loads(_block("json"))["mcpServers"]["wikimcp"]
+    by_toml = tomllib.loads(_block("toml"))["mcp_servers"]["wikimcp"]
+    return {"json": by_json, "toml": by_toml}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("shape", ["json", "toml"])
+async def test_a_configuration_as_printed_starts_the_server(shape: str, tmp_path: Path) -> None:
+    configuration = _configurations()[shape]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "lamp.md").write_text("# Lamp\n\nThe lamp is trimmed at dusk.\n", encoding="utf-8")
+    arguments = configuration["args"]
+    assert configuration["command"] == "wikimcp" and isinstance(arguments, list)
+    server = StdioServerParameters(
+        command=sys.executable,  # what the command `wikimcp` runs, in the environment of the tests
+        args=["-m", "wikimcp", *arguments],
+        cwd=tmp_path,
+        env={"WIKIMCP_STATE_DIR": str(tmp_path / "state")},
+    )
+    async with Client(server) as client:
+        answer = await client.call_tool("assemble_bundle", {"query": "when is the lamp trimmed?"})
+    assert not answer.is_error
+    assert answer.structured_content is not None
+    assert "dusk" in answer.structured_content["sections"][0]["text"]
+
+
+def test_the_tool_table_lists_exactly_the_tools_that_are_built() -> None:
+    rows = re.findall(
+        r"^\| `([a-z_]+)` \|", README.partition("## Tools")[2].partition("\n## ")[0], re.MULTILINE
+    )
+    assert sorted(rows) == sorted(name for name in TOOLS if load(name) is not None)
+
+
+def test_every_setting_of_the_table_exists() -> None:
+    table = README.partition("## Settings")[2].partition("\n## ")[0]
+    named = {
+        key
+        for row in re.findall(r"^\| (.*?) \|", table, re.MULTILINE)
+        for key in re.findall(r"`([a-z_.]+)`", row)
+    }
+    assert named and named <= set(RULES)
+
+
+def test_nobody_is_told_to_install_the_foreign_package() -> None:
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
+        assert not re.search(
+            r"(pip|pipx|uv|uvx)[^\n`]*\binstall wikimcp(?!-server)", path.read_text(encoding="utf-8")
+        )
