@@ -12,6 +12,7 @@ BIN     := $(VENV)/bin
 PIP      = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 RUN     := $(VENV)/.installed
 comma   := ,
+given    = $(if $(filter file,$(origin $(1))),,--$(2) "$($(1))")
 CHECKS  := $(VENV)/.installed-checks-$(subst $(comma),-,$(EXTRAS))
 
 .DEFAULT_GOAL := help
@@ -37,8 +38,8 @@ format: $(CHECKS) ## let ruff put the code in form
 types: $(CHECKS) ## mypy --strict over package, tests and benchmarks
 	$(BIN)/mypy wikimcp tests benchmarks
 
-bench: $(CHECKS) ## measure speed and memory, write benchmarks/RESULTS.md
-	$(BIN)/python benchmarks/speed.py $(CORPUS)
+bench: $(CHECKS) ## measure speed and memory, write benchmarks/RESULTS.md (quick look: BENCH=--quick)
+	$(BIN)/python -m benchmarks.run $(call given,CORPUS,corpus) $(call given,QUESTIONS,questions) $(BENCH)
 
 eval: $(RUN) ## measure retrieval: make eval CORPUS=... QUESTIONS=...
 	@test -d "$(CORPUS)" && test -f "$(QUESTIONS)" || { \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,30 +15,44 @@ from benchmarks.figures import BenchError
 from benchmarks.processes import Child, environment, inside, run, serve
 from benchmarks.stdio_client import Era, StdioClient
 
+_PAUSE = 0.01
+"""Seconds between two tries: asking without a pause would slow down what is waited for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How often and how much: ``runs`` fresh processes, ``queries`` questions at most, and so on."""
+    """How often and how much is measured.
+
+    ``runs`` repetitions in fresh processes, each with at most ``queries`` questions, ``pages`` calls
+    of the other tools and ``edits`` pages edited; ``servers`` at once on one vault. A process that
+    takes longer than ``patience`` seconds is taken to hang.
+    """
 
     runs: int
     queries: int
     pages: int
     edits: int
-    patience: float = 1800.0
+    servers: int
+    patience: float
 
     @classmethod
     def of(cls, *, quick: bool, runs: int) -> Effort:
         """Return the effort of a full run, or of one that only shows that all works."""
-        return cls(1, 6, 4, 1, 120.0) if quick else cls(runs, 200, 100, 10)
+        if quick:
+            return cls(1, queries=6, pages=4, edits=1, servers=2, patience=120.0)
+        return cls(runs, queries=200, pages=100, edits=10, servers=4, patience=1800.0)
 
 
 @dataclass
 class Bench:
-    """One vault under measure. ``work`` is a folder of its own for states; ``say`` tells the progress."""
+    """One vault under measure. ``work`` is a folder of its own for states; ``say`` tells the progress.
+
+    ``before`` are the fingerprints of the vault's files before anything ran.
+    """
 
     vault: Path
     work: Path
-    name: str
+    before: Mapping[str, tuple[int, int]]
     questions: Sequence[str]
     effort: Effort
     embedder: str
@@ -104,26 +119,44 @@ class Bench:
             self.say(f"{what} {number + 1}/{times}")
             yield number
 
-    @property
+    @cached_property
     def question(self) -> str:
-        """The first question."""
-        return self.questions[0]
+        """The first question that finds anything. Raises BenchError when none does."""
+        with self.client(self.warm_state) as client:
+            client.handshake()
+            for question in self.questions[:100]:
+                if client.call("assemble_bundle", {"query": question})["sections"]:
+                    return question
+        raise BenchError("no question finds anything in this vault: name some with --questions")
+
+    def rested(self, client: StdioClient) -> None:
+        """Ask until nothing is left to embed."""
+        until(client, self.question, lambda answer: answer["index"]["dense"] in ("ready", "off"))
 
     def settled(self, client: StdioClient) -> dict[str, Any]:
-        """Ask the first question until the index has been brought in line with the disk."""
+        """Ask until the index has been brought in line with the disk."""
         return until(client, self.question, lambda answer: answer["index"]["state"] == "ready")
 
 
+def whole(answer: Mapping[str, Any], pages: int) -> bool:
+    """Tell whether an answer comes from a finished index of so many pages."""
+    return bool(answer["index"]["state"] == "ready" and answer["index"]["pages"] == pages)
+
+
 def until(
-    client: StdioClient, query: str, good: Callable[[dict[str, Any]], bool], *, tries: int = 20_000
+    client: StdioClient, query: str, good: Callable[[dict[str, Any]], bool], *, patience: float | None = None
 ) -> dict[str, Any]:
     """Ask a question again and again until its bundle is ``good``; an error answer is none.
 
-    There is no pause between two tries: a waiting agent would not pause either, and the time of the
-    first good answer is not rounded up. Raises BenchError when it never comes.
+    Raises BenchError when it does not come within ``patience`` seconds (the client's by default).
     """
-    for _ in range(tries):
+    deadline = time.monotonic() + (patience or client.patience)
+    while True:
         answer = client.try_call("assemble_bundle", {"query": query})
         if answer is not None and good(answer):
             return answer
-    raise BenchError(f"'{query[:60]}' was never answered as expected; the last answer: {client.last_text[:300]}")
+        if time.monotonic() > deadline:
+            raise BenchError(
+                f"'{query[:60]}' is never answered as expected; it says {client.last_text[:300]}"
+            )
+        time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""Makes the vaults that are measured: copies of a corpus under other names, alike or each with words of its own.
+"""Makes the vaults that are measured: copies of a corpus, alike or each with a word of its own.
 
 Alike copies have equal text, which is embedded once for all of them. In a *varied* vault every copy
 carries a word of its own in title, summary, id and each paragraph, so that no chunk is shared.
@@ -15,7 +15,10 @@ from benchmarks.figures import BenchError
 
 PAGE_SUFFIXES = (".md", ".markdown")
 _SYLLABLES = ("bo", "da", "fe", "gi", "ku", "la", "mo", "ne", "pi", "ru")
-_SALTED_KEYS = re.compile(r"(title|summary|description|canonical_id|id):[ \t]+(?=[\"'\w])([\"']?)")
+_IDS = re.compile(r"((?:canonical_)?id:[ \t]+[\"']?)(?=\w)")
+_WORDS = re.compile(r"((?:title|summary|description):[ \t]+[\"']?)(?=\w)")
+_BLOCK = re.compile(r"(?:title|summary|description):[ \t]+[>|][-+]?\s*$")
+_INDENT = re.compile(r"([ \t]*)")
 _NO_PARAGRAPH = re.compile(r"\s*(#|\||=+\s*$|-{3,}|\*{3,}|<|>|\$\$|%%|\[[^\]]+\]:|!\[\[)")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 
@@ -67,8 +70,27 @@ def salted(text: str, word: str) -> str:
     """Put a word into title, summary, description, id and after every paragraph of a page."""
     lines = text.split("\n")
     start = _frontmatter_end(lines)
-    head = [_SALTED_KEYS.sub(rf"\1: \g<2>{word} ", line, count=1) for line in lines[:start]]
-    return "\n".join([*head, *_salted_body(lines[start:], word)])
+    head, body = lines[:start], lines[start:]
+    if not any(line.startswith("title:") for line in head):
+        at = next((at for at, line in enumerate(body) if line.startswith("# ")), None)
+        if at is not None:
+            body[at] = f"# {word} {body[at][2:]}"
+    return "\n".join([*_salted_head(head, word), *_salted_body(body, word)])
+
+
+def _salted_head(lines: list[str], word: str) -> Iterator[str]:
+    """Yield the lines of frontmatter, the word at the beginning of each value that is to differ."""
+    in_block = False
+    for line in lines:
+        if in_block:
+            yield _INDENT.sub(rf"\g<1>{word} ", line, count=1)
+        elif ids := _IDS.match(line):
+            yield f"{ids[1]}{word}-{line[ids.end() :]}"
+        elif words := _WORDS.match(line):
+            yield f"{words[1]}{word} {line[words.end() :]}"
+        else:
+            yield line
+        in_block = _BLOCK.match(line) is not None
 
 
 def _frontmatter_end(lines: list[str]) -> int:
@@ -98,7 +120,7 @@ def _salted_body(lines: list[str], word: str) -> Iterator[str]:
 
 
 def titles(folder: Path) -> list[str]:
-    """Return the titles of a vault's pages (else their file names), to ask for when there are no questions."""
+    """Return the titles of a vault's pages (else their file names): asked for when there are no questions."""
     found = []
     for file in _files(folder):
         if file.suffix.lower() in PAGE_SUFFIXES:

@@ -58,11 +58,12 @@ def build(vault: Path, state: str, embedder: str) -> None:
     begin = time.perf_counter()
     service = build_service(settings, background=False)
     try:
-        service.wait_ready(False)
+        service.wait_ready("none")
         tell("lexical", seconds=time.perf_counter() - begin, peak_mb=peak_mb())
         if embedder != "none":
-            service.wait_ready(True)
+            service.wait_ready("floor")
             tell("dense", seconds=time.perf_counter() - begin, peak_mb=peak_mb())
+            service.wait_ready("all")  # more only for an embedder that grows behind the first
         tell("counts", pages=_pages(service), chunks=_chunks(service))
     finally:
         service.close()
@@ -76,8 +77,7 @@ def queries(vault: Path, state: str, embedder: str) -> None:
     calls: dict[str, list[dict[str, object]]] = json.load(sys.stdin)
     service = build_service(_settings(vault, state, embedder))
     try:
-        service.wait_ready(False)
-        service.wait_ready(embedder != "none")
+        service.wait_ready("none" if embedder == "none" else "all")
         caller = Caller(name="bench")
         for tool, arguments in calls.items():
             taken = []

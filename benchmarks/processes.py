@@ -1,4 +1,4 @@
-"""Starts the processes that are measured: a clean environment, a bounded life, JSON lines that are stamped."""
+"""Starts what is measured: a clean environment, a bounded life, JSON lines stamped as they arrive."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Event:
 class Child:
     """A process that tells what it measured as JSON lines, each with an ``event``.
 
-    Used as a block: at its end the process is waited for, or killed when the block broke off. It is
-    killed, too, after ``patience`` seconds. Then ``seconds`` is how long it lived and ``events``
-    holds what it told, by name. Raises BenchError when it fails.
+    Used as a block: at its end, if not before by ``finish``, the process is waited for; it is killed
+    when the block broke off, and after ``patience`` seconds. Then ``seconds`` is how long it lived
+    and ``events`` holds what it told, by name. Raises BenchError when it fails.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Child:
         self.events: dict[str, Event] = {}
         self.seconds = 0.0
         self._patience = patience
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         with tempfile.TemporaryFile() as given:
             given.write(stdin.encode())
             given.seek(0)
@@ -90,7 +90,7 @@ class Child:
     ) -> None:
         try:
             if error is None:
-                self._finish()
+                self.finish()
         finally:
             self._watchdog.cancel()
             self.process.kill()
@@ -99,8 +99,11 @@ class Child:
                 self.process.stdout.close()
             self._stderr.close()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Take in what the process tells until it ends; done already, it does nothing."""
         assert self.process.stdout is not None
+        if self.process.returncode is not None:
+            return
         for line in self.process.stdout:
             at = time.perf_counter() - self._begin
             if line.startswith(b"{"):

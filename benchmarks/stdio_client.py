@@ -1,7 +1,8 @@
-"""A raw JSON-RPC client for one stdio server, in either protocol era: nothing between the clock and the pipe."""
+"""A raw JSON-RPC client of one stdio server, in either era: nothing between the clock and the pipe."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -44,12 +45,12 @@ class StdioClient:
         patience: float = 120.0,
     ) -> None:
         self.era: Era = era
-        self._patience = patience
+        self.patience = patience
         self._number = 0
         self._buffer = b""
         self.seconds = 0.0
         self.last_text = ""
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             list(command),
@@ -75,10 +76,8 @@ class StdioClient:
         """Close the server's input and wait for its end; kill it when it does not come. Idempotent."""
         if self._stderr.closed:
             return
-        try:
+        with contextlib.suppress(OSError):
             self._writer.close()
-        except OSError:
-            pass
         try:
             self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -119,7 +118,9 @@ class StdioClient:
         """Call a tool and return its structured content. Raises BenchError for an error result."""
         answer = self.try_call(tool, arguments)
         if answer is None:
-            raise BenchError(f"{tool} {json.dumps(arguments)[:200]}: the answer is an error: {self.last_text}")
+            raise BenchError(
+                f"{tool} {json.dumps(arguments)[:200]}: the answer is an error: {self.last_text}"
+            )
         return answer
 
     def try_call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -139,11 +140,11 @@ class StdioClient:
             raise BenchError(f"the server is gone: {self._complaint()}") from error
 
     def _line(self) -> bytes:
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + self.patience
         while b"\n" not in self._buffer:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self._reader], [], [], left)[0]:
-                raise BenchError(f"no answer in {self._patience:.0f} s: {self._complaint()}")
+                raise BenchError(f"no answer in {self.patience:.0f} s: {self._complaint()}")
             chunk = os.read(self._reader, 1 << 20)
             if not chunk:
                 raise BenchError(f"the server ended: {self._complaint()}")

@@ -1,4 +1,4 @@
-"""The calls that are timed, by tool: questions, and arguments that fit the vault, asked of the server itself."""
+"""The calls that are timed, by tool: questions, and arguments that the server itself says fit its vault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def workload(client: StdioClient, questions: Sequence[str], *, queries: int, pag
 
     A tool with few different arguments gets them again and again, so that a percentile means something.
     """
-    slugs = _spread(_slugs(client), pages)
+    slugs = spread(all_slugs(client), pages)
     clusters = [row["name"] for row in client.call("list_clusters", {})["clusters"]]
     tags = [row["tag"] for row in client.call("list_tags", {"min_pages": 2})["tags"]]
     keys = [row["value"] for row in client.call("list_metadata_values", {})["values"]]
@@ -37,11 +37,11 @@ def workload(client: StdioClient, questions: Sequence[str], *, queries: int, pag
         "retrieve_context": asked,
         "read_pages": [{"slugs": [slug]} for slug in slugs],
         "get_page": [{"slug": slug} for slug in slugs],
-        **{tool: list(islice(cycle(_spread(calls, pages)), pages)) for tool, calls in lists.items()},
+        **{tool: list(islice(cycle(spread(calls, pages)), pages)) for tool, calls in lists.items()},
     }
 
 
-def _slugs(client: StdioClient) -> list[str]:
+def all_slugs(client: StdioClient) -> list[str]:
     """Return the slugs of all pages."""
     slugs: list[str] = []
     cursor: str | None = None
@@ -54,7 +54,7 @@ def _slugs(client: StdioClient) -> list[str]:
             return slugs
 
 
-def _spread(items: Sequence[Any], most: int) -> list[Any]:
+def spread(items: Sequence[Any], most: int) -> list[Any]:
     """Return at most so many items, spread evenly over all."""
     if len(items) <= most:
         return list(items)

@@ -121,15 +121,22 @@ class DenseIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LexicalChunk:
-    """A chunk as the lexical index takes it; its id is ``page.rev << 16 | position in page.chunks``."""
+    """A chunk as the lexical index takes it; its id is ``page.rev << 16 | position in page.chunks``.
+
+    ``identifiers`` are the tokens of the identifiers in it (``lexical.words``), blank between them.
+    """
 
     heading_path: tuple[str, ...]
     text: str
+    identifiers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalPage:
-    """A page as the lexical index takes it; ``rev`` identifies this content of the page for ever."""
+    """A page as the lexical index takes it; ``rev`` identifies this content of the page for ever.
+
+    ``cjk`` tells whether any of it is in a script that is searched by characters.
+    """
 
     rev: int
     path: str
@@ -140,6 +147,7 @@ class LexicalPage:
     aliases: tuple[str, ...]
     headings: tuple[str, ...]
     chunks: tuple[LexicalChunk, ...]
+    cjk: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench import Bench, until
-from benchmarks.corpus import PAGE_SUFFIXES
 from benchmarks.figures import Recorder
 from benchmarks.stdio_client import StdioClient
+from benchmarks.workload import all_slugs, spread
 
 TITLE = "Edit to visible"
+_PATIENCE = 60.0
 Answer = dict[str, Any]
 KINDS = {
     "new": "new page",
@@ -29,21 +30,28 @@ KINDS = {
 class Edits:
     """Changes files of a vault and takes the time until a server's answers follow."""
 
-    def __init__(self, client: StdioClient, recorder: Recorder) -> None:
+    def __init__(self, bench: Bench, client: StdioClient, recorder: Recorder) -> None:
+        self._bench = bench
         self._client = client
         self._recorder = recorder
         self.right: Counter[str] = Counter()
         self.made: Counter[str] = Counter()
 
-    def take(self, kind: str, query: str, good: Callable[[Answer], bool], change: Callable[[], object]) -> None:
-        """Make a change, ask, and record the first call's time and the time until the right answer."""
+    def take(
+        self, kind: str, query: str, good: Callable[[Answer], bool], change: Callable[[], object]
+    ) -> None:
+        """Make a change, ask, and record the first call's time and the time until the right answer.
+
+        The server has embedded what changed before: edits come one by one, not all at once.
+        """
+        self._bench.rested(self._client)
         change()
         written = time.perf_counter()
         answer = self._client.call("assemble_bundle", {"query": query})
         self._record(kind, "call", self._client.seconds * 1000)
         first = good(answer)
         if not first:
-            until(self._client, query, good)
+            until(self._client, query, good, patience=_PATIENCE)
         self._record(kind, "visible", (time.perf_counter() - written) * 1000)
         self.made[kind] += 1
         self.right[kind] += first
@@ -57,15 +65,14 @@ def measure(bench: Bench, recorder: Recorder) -> None:
     """Make every kind of change several times over one running server, then put the vault back."""
     right: Counter[str] = Counter()
     made: Counter[str] = Counter()
-    pages = _pages(bench.vault, bench.effort.edits)
     for _ in bench.repeat("edits"):
         with bench.client(bench.warm_state) as client:
             client.handshake()
             bench.settled(client)
-            edits = Edits(client, recorder)
-            for number, page in enumerate(pages):
+            edits = Edits(bench, client, recorder)
+            for number, path in enumerate(_pages(client, bench.effort.edits)):
                 _new_and_deleted(edits, bench.vault / f"bench-new-{number}.md")
-                _edited_and_drafted(edits, page, bench.vault)
+                _edited_and_drafted(edits, bench.vault / path, bench.vault)
         right += edits.right
         made += edits.made
     for kind, name in KINDS.items():
@@ -117,8 +124,6 @@ def _word() -> str:
     return "q" + uuid.uuid4().hex.translate(str.maketrans("0123456789", "ghijklmnop"))[:11]
 
 
-def _pages(vault: Path, count: int) -> list[Path]:
-    """Return so many pages, spread evenly over the vault."""
-    found = sorted(file for file in vault.rglob("*") if file.suffix.lower() in PAGE_SUFFIXES)
-    found = [file for file in found if not any(part.startswith(".") for part in file.relative_to(vault).parts)]
-    return [found[at * len(found) // count] for at in range(count)] if len(found) > count else found
+def _pages(client: StdioClient, count: int) -> list[str]:
+    """Return the paths of so many served pages, spread evenly over the vault."""
+    return [client.call("get_page", {"slug": slug})["path"] for slug in spread(all_slugs(client), count)]

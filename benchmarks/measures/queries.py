@@ -19,12 +19,8 @@ def measure(bench: Bench, recorder: Recorder) -> None:
     with bench.client(bench.warm_state) as client:
         client.handshake()
         bench.settled(client)
-        calls = workload(
-            client, bench.questions, queries=bench.effort.queries, pages=bench.effort.pages
-        )
-    recorder.remark(
-        "calls: " + ", ".join(f"{tool} {len(arguments)}" for tool, arguments in calls.items())
-    )
+        calls = workload(client, bench.questions, queries=bench.effort.queries, pages=bench.effort.pages)
+    recorder.remark("calls: " + ", ".join(f"{tool} {len(arguments)}" for tool, arguments in calls.items()))
     for _ in bench.repeat("queries inside the server"):
         command = inside("queries", str(bench.vault), str(bench.warm_state), bench.embedder)
         with bench.child(command, stdin=json.dumps(calls)) as child:

@@ -17,7 +17,9 @@ def measure(bench: Bench, recorder: Recorder) -> None:
     """Start on a finished index, beside what Python and the MCP SDK's import take by themselves."""
     state = bench.warm_state
     pages = bench.pages  # asked of a server: afterwards all files are in the page cache
-    for _ in bench.repeat("warm", bench.effort.runs * 3 if bench.effort.runs > 1 else 1):
+    times = bench.effort.runs * 3 if bench.effort.runs > 1 else 1
+    recorder.remark(f"warm starts vary more and take less: {times} repetitions.")
+    for _ in bench.repeat("warm", times):
         bare = bench.run([sys.executable, "-c", "pass"]).seconds
         sdk = bench.run([sys.executable, "-c", "import mcp.server"]).seconds
         recorder.add("warm.python", bare, label="python -c pass", unit="s")

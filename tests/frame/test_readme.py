@@ -18,6 +18,10 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def _section(title: str) -> str:
+    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
 def _block(language: str) -> str:
     found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
     assert found, f"no {language} block"

@@ -23,7 +23,7 @@ from wikimcp.ports import VaultAdapter
 _BATCH = 48
 _AHEAD = 3  # batches a worker has in hand, so that it never waits for the parent
 _LENGTH = struct.Struct("<Q")
-POOL_FROM = 2_500  # files; below, starting a process costs more than it brings
+POOL_FROM = 600  # files; below, starting a process costs more than it brings
 
 
 def prepare_all(

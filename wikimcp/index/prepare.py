@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from wikimcp.errors import WikimcpError
 from wikimcp.index.records import PageRecord, Row, body_row, record_of
+from wikimcp.lexical.words import has_cjk, identifier_tokens
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage
 from wikimcp.ports import LexicalChunk, LexicalPage, VaultAdapter
 from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
@@ -83,6 +84,8 @@ def lexical_page(
     page: ParsedPage, record: PageRecord, texts: Sequence[tuple[tuple[str, ...], str]]
 ) -> LexicalPage:
     """Return the page as the lexical index takes it."""
+    slug = page.path.rsplit(".", 1)[0]
+    names = (page.path, page.title, page.summary, *page.tags, *page.aliases, record.cluster)
     return LexicalPage(
         rev=0,
         path=page.path,
@@ -92,7 +95,11 @@ def lexical_page(
         tags=page.tags,
         aliases=page.aliases,
         headings=tuple(section.heading for section in page.body.sections if section.heading_path),
-        chunks=tuple(LexicalChunk(path, text) for path, text in texts),
+        chunks=tuple(
+            LexicalChunk(path, text, " ".join(identifier_tokens(f"{slug} {' '.join(path)} {text}")))
+            for path, text in texts
+        ),
+        cjk=has_cjk(" ".join(names)) or any(has_cjk(text) for _, text in texts),
     )
 
 

@@ -22,7 +22,6 @@ from wikimcp.lexical.words import (
     STOP_WORDS,
     cjk_query_tokens,
     cjk_tokens,
-    has_cjk,
     identifier_tokens,
     readable,
 )
@@ -90,9 +89,8 @@ class TantivyIndex:
                 chunks.delete_all_documents()
                 pages.delete_all_documents()
             for page in added:
-                cjk = _holds_cjk(page)
-                pages.add_document(from_dict(_page_document(page, cjk=cjk), self._schemas["pages"]))
-                for document in _chunk_documents(page, cjk=cjk):
+                pages.add_document(from_dict(_page_document(page), self._schemas["pages"]))
+                for document in _chunk_documents(page):
                     chunks.add_document(from_dict(document, self._schemas["chunks"]))
             gone = list(dict.fromkeys(removed))
             for writer, schema in ((chunks, "chunks"), (pages, "pages")):
@@ -315,16 +313,16 @@ class TantivySearcher:
             wanted *= 4
 
 
-def _page_document(page: LexicalPage, *, cjk: bool) -> dict[str, Any]:
+def _page_document(page: LexicalPage) -> dict[str, Any]:
     names = (page.title, readable(_slug(page)), page.summary, *page.tags, *page.aliases, page.cluster)
     body = "\n".join(chunk.text for chunk in page.chunks)
     document: dict[str, Any] = {"rev": page.rev, "all": f"{' . '.join(names)} . {body}", "exact": body}
-    if cjk:
+    if page.cjk:
         document["cjk"] = " ".join(cjk_tokens(document["all"]))
     return document
 
 
-def _chunk_documents(page: LexicalPage, *, cjk: bool) -> Iterator[dict[str, Any]]:
+def _chunk_documents(page: LexicalPage) -> Iterator[dict[str, Any]]:
     meta = " . ".join((page.summary, *page.tags, *page.aliases, page.cluster))
     slug = _slug(page)
     first = page.rev << 16
@@ -339,20 +337,15 @@ def _chunk_documents(page: LexicalPage, *, cjk: bool) -> Iterator[dict[str, Any]
             "body": chunk.text,
             "exact": f"{heads} . {chunk.text}",
         }
-        if found := identifier_tokens(f"{slug} {heads} {chunk.text}"):
-            document["ident"] = " ".join(found)
-        if cjk:
+        if chunk.identifiers:
+            document["ident"] = chunk.identifiers
+        if page.cjk:
             document["cjk"] = " ".join(cjk_tokens(f"{slug} {heads} {meta} {chunk.text}"))
         yield document
 
 
 def _slug(page: LexicalPage) -> str:
     return page.path.rsplit(".", 1)[0]
-
-
-def _holds_cjk(page: LexicalPage) -> bool:
-    names = (page.path, page.title, page.summary, *page.tags, *page.aliases, page.cluster, *page.headings)
-    return has_cjk(" ".join(names)) or any(has_cjk(chunk.text) for chunk in page.chunks)
 
 
 def _is_content(word: str) -> bool:

@@ -94,9 +94,11 @@ def without_comments(text: str) -> str:
     outline = read_outline(body)
     spans = read_inline(body, outline).comments.spans() if "%%" in body else []
     code = Ranges(span for span in outline.opaque if not body.startswith("<", span[0]))
-    for match in re.finditer(r"<!--.*?-->", body, re.DOTALL):
-        if not code.hold(match.start()):
-            spans.append(match.span())
+    opened = body.find("<!--")
+    while opened >= 0 and (closed := body.find("-->", opened + 4)) >= 0:
+        if not code.hold(opened):
+            spans.append((opened, closed + 3))
+        opened = body.find("<!--", closed)
     kept, at = [], 0
     for first, last in sorted(spans):
         if first >= at:
@@ -168,7 +170,7 @@ def _property(fields: Sequence[FieldMark], place: int) -> str:
 
 
 def _first_paragraph(body: str, outline: Outline, marks: InlineMarks) -> str:
-    """Return the first paragraph that says something, at most 2,000 characters; one of a list or quote only where there is no other."""
+    """Return the first paragraph that says something; one of a list or quote only for want of another."""
     fallback = ""
     for start, end, nested in outline.paragraphs:
         if fallback and nested or marks.comments.hold(start):
