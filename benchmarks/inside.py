@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from wikimcp.settings import Settings
 
 
+_REST = 1.0
+"""Seconds in which the threads of a service do what they do once after a start."""
+
+
 def main(argv: Sequence[str]) -> int:
     """Run one task: words FOLDER, build VAULT STATE EMBEDDER, or queries VAULT STATE EMBEDDER < calls."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -78,6 +82,7 @@ def queries(vault: Path, state: str, embedder: str) -> None:
     service = build_service(_settings(vault, state, embedder))
     try:
         service.wait_ready("none" if embedder == "none" else "all")
+        time.sleep(_REST)
         caller = Caller(name="bench")
         for tool, arguments in calls.items():
             taken = []
@@ -123,7 +128,8 @@ def _pages(service: WikiService) -> int:
 
 def _chunks(service: WikiService) -> int:
     snapshot = service.keeper.store.snapshot
-    return sum(page.chunk_count for page in snapshot.records.values()) if snapshot else 0
+    records = snapshot.records.values() if snapshot else ()
+    return sum(page.chunk_count for page in records if page.public)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,7 @@ def measure(bench: Bench, recorder: Recorder) -> None:
         _of_building(bench, recorder)
         _of_a_first_session(bench, recorder)
         _of_serving(bench, recorder)
-        _of_several(bench, recorder, "one", 1)
-        _of_several(bench, recorder, "many", bench.effort.servers)
+        _of_several(bench, recorder, bench.effort.servers)
 
 
 def _of_building(bench: Bench, recorder: Recorder) -> None:
@@ -72,20 +71,21 @@ def _of_serving(bench: Bench, recorder: Recorder) -> None:
             recorder.add(
                 "memory.serving", memory.peak, label="warm server, after its queries, peak RSS", unit="MB"
             )
+            recorder.add("memory.share.one", memory.share, label="one such server, PSS", unit="MB")
 
 
-def _of_several(bench: Bench, recorder: Recorder, key: str, servers: int) -> None:
+def _of_several(bench: Bench, recorder: Recorder, servers: int) -> None:
     with ExitStack() as stack:
         clients = [stack.enter_context(bench.client(bench.warm_state)) for _ in range(servers)]
         for client in clients:
             client.handshake()
             bench.settled(client)
-            _ask(bench, client, bench.effort.queries // 4)
+            _ask(bench, client, bench.effort.queries)
         found = [memory_of(client.process.pid) for client in clients]
     shares = [memory.share for memory in found if memory]
     if len(shares) == servers:
-        name = "one warm server" if servers == 1 else f"{servers} warm servers on one vault"
-        recorder.add(f"memory.share.{key}", sum(shares), label=f"{name}, sum of PSS", unit="MB")
+        label = f"{servers} such servers on one vault, sum of PSS"
+        recorder.add("memory.share.many", sum(shares), label=label, unit="MB")
 
 
 def _ask(bench: Bench, client: StdioClient, queries: int) -> None:

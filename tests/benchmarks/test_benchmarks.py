@@ -47,7 +47,7 @@ still not one
 """
 PAGES = {
     "lighthouse.md": LIGHTHOUSE,
-    "keeper.md": "---\ntitle: 'Keeper'\ntags: [coast]\ntype: person\n---\n# Keeper\n\nRows to [[lighthouse]].\n",
+    "keeper.md": "---\ntitle: 'Keeper'\ntags: [coast]\ntype: person\n---\n# Keeper\n\nRows to [[tides]].\n",
     "notes/tides.md": "# Tides\n\nHigh water comes twice a day.\n",
     "notes/secret.md": "---\ndraft: true\n---\n# Secret\n\nNot to be served.\n",
 }

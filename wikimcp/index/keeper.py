@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from wikimcp.errors import Unavailable, WikimcpError
@@ -39,7 +38,11 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class IndexStamp:
-    """The state of the index as every result carries it. ``pending`` counts chunks without a vector."""
+    """The state of the index as every result carries it.
+
+    ``pending`` counts chunks without a vector; ``age_seconds`` is how long ago the index was last
+    known to be in line with the disk.
+    """
 
     generation: int
     state: str
@@ -74,6 +77,7 @@ class IndexKeeper:
         self._settled = threading.Event()
         self._failure: WikimcpError | None = None
         self._scanned = 0.0
+        self._verified = time.monotonic()
         self._scan_wanted = False
         self._threads: list[threading.Thread] = []
         self._views: dict[Audience, View] = {}
@@ -117,6 +121,7 @@ class IndexKeeper:
                 self._watcher = VaultWatcher(self.store.adapter.source_root)
             self._scanned = time.monotonic()
             self.store.refresh(report=report)
+            self._verified = time.monotonic()
             self._failure = None
         except WikimcpError as error:
             self._failure = error
@@ -159,6 +164,8 @@ class IndexKeeper:
             moved = watcher.drain()
             if moved:
                 self._take(moved)
+            if self._settled.is_set() and watcher.healthy:
+                self._verified = time.monotonic()
         elif self._settled.is_set() and time.monotonic() - self._scanned > _UNWATCHED_SWEEP:
             self.scan()
 
@@ -167,6 +174,7 @@ class IndexKeeper:
         self._scanned = time.monotonic()
         self._scan_wanted = False
         self.refresh(None)
+        self._verified = time.monotonic()
 
     def refresh(self, paths: Collection[str] | None) -> None:
         """Refresh page files by path, or everything."""
@@ -270,7 +278,7 @@ class IndexKeeper:
             pages=len(view.pages),
             pending=pending,
             skipped=view.skipped_count,
-            age_seconds=_age(view.indexed_at),
+            age_seconds=round(time.monotonic() - self._verified),
             dense=dense,
         )
 
@@ -355,9 +363,3 @@ def _relative(absolute: str, root: Path) -> str | None:
     if not absolute.startswith(prefix):
         return None
     return absolute[len(prefix) :].replace(os.sep, "/")
-
-
-def _age(indexed_at: str) -> int:
-    if not indexed_at:
-        return 0
-    return max(0, round((datetime.now(UTC) - datetime.fromisoformat(indexed_at)).total_seconds()))

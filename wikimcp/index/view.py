@@ -124,11 +124,6 @@ class View:
         """How many files are not served."""
         return len(self.snapshot.catalog.skipped())
 
-    @cached_property
-    def indexed_at(self) -> str:
-        """When the newest content was indexed, ISO 8601."""
-        return self.snapshot.catalog.meta().get("indexed_at", "")
-
     def body(self, page: PageRecord) -> PageBody:
         """Return a page's body from the catalog. Raises Stale when a newer generation replaced it."""
         found = self._bodies.get(page.rev)
