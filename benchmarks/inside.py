@@ -56,9 +56,9 @@ def words(vault: Path) -> None:
 
 def build(vault: Path, state: str, embedder: str) -> None:
     """Index a vault from nothing: ready by words first, then by vectors."""
+    settings = _settings(vault, state, embedder)
     from wikimcp.app import build_service
 
-    settings = _settings(vault, state, embedder)
     begin = time.perf_counter()
     service = build_service(settings, background=False)
     try:
@@ -75,11 +75,12 @@ def build(vault: Path, state: str, embedder: str) -> None:
 
 def queries(vault: Path, state: str, embedder: str) -> None:
     """Make the calls that stdin lists by tool, over a warm index, and tell the milliseconds of each."""
+    settings = _settings(vault, state, embedder)
     from wikimcp.app import build_service
     from wikimcp.models import Caller
 
     calls: dict[str, list[dict[str, object]]] = json.load(sys.stdin)
-    service = build_service(_settings(vault, state, embedder))
+    service = build_service(settings)
     try:
         service.wait_ready("none" if embedder == "none" else "all")
         time.sleep(_REST)
@@ -115,8 +116,10 @@ def peak_mb() -> float | None:
 
 
 def _settings(vault: Path, state: str, embedder: str) -> Settings:
-    from wikimcp.settings import load_settings
+    """Load the settings; called before the service is imported."""
+    from wikimcp.settings import load_settings, one_blas_thread
 
+    one_blas_thread()  # as the command line does, before numpy is imported
     return load_settings({"vault": str(vault), "state_dir": state, "embedder": embedder})
 
 

@@ -83,6 +83,7 @@ def fingerprint(settings: Settings, adapter: VaultAdapter) -> dict[str, str]:
     return {
         "adapter": adapter.name,
         "source_root": str(adapter.source_root),
+        "dialect": adapter.dialect_settings,
         "globs": hashlib.sha256(globs.encode()).hexdigest()[:16],
         "file_cap_bytes": str(settings.file_cap_bytes),
         "drafts": str(settings.drafts.allow),

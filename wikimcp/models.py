@@ -106,7 +106,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ParsedBody:
-    """What the markdown of one page holds, in file order."""
+    """What the markdown of one page holds, in file order.
+
+    ``hidden`` are the ranges (start, end) inside of sections that are no body text, as an outliner's
+    property lines are not: cited with their section, but neither searched nor embedded.
+    """
 
     sections: tuple[Section, ...]
     chunks: tuple[Chunk, ...]
@@ -116,6 +120,7 @@ class ParsedBody:
     first_paragraph: str
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
+    hidden: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

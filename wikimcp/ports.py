@@ -50,6 +50,10 @@ class VaultAdapter(Protocol):
     def source_root(self) -> Path:
         """The folder that page paths are relative to."""
 
+    @property
+    def dialect_settings(self) -> str:
+        """What of the dialect's own settings shapes how pages are read; another value, another index."""
+
     def scan(self) -> Scan:
         """Walk the vault; stat every page file. Raises VaultError when the root is not readable."""
 

@@ -177,6 +177,7 @@ def test_b09_a_broken_block_that_hides_a_draft_flag_withholds(vault: Path) -> No
         "title: a: b\ndraft: maybe",
         "title: a: b\ndraft:",
         "title: a: b\nvisibility: [team",
+        "title: a: b\n? draft\n: true",
         "title: !!python/object:x {}\npublic: false",
         "title: a: b\nreview state: needs review",
         "a: 1\n---\n---\ndraft: true",
@@ -187,7 +188,16 @@ def test_b09_any_sign_of_a_flag_that_is_not_clearly_public_withholds(vault: Path
     assert page_of(vault, f"---\n{block}\n---\nSecret.\n").withheld
 
 
-@pytest.mark.parametrize("text", ["+++\ndraft = true\n+++\nx", " ---\ndraft: true\n---\nx", "---\ndraft: true\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+++\ndraft = true\n+++\nx",
+        " ---\ndraft: true\n---\nx",
+        "---\ndraft: true\n",
+        "\ufeff\ufeff---\ndraft: true\n---\n",
+        "<!-- made by a tool -->\n---\ndraft: true\n---\n",
+    ],
+)
 def test_b09_a_block_out_of_place_fails_closed_too(vault: Path, text: str) -> None:
     page = page_of(vault, text)
     assert page.withheld
@@ -344,7 +354,10 @@ def test_b25_a_heading_of_the_same_note() -> None:
 
 
 def test_b27_attachments_and_embeds() -> None:
-    text = "![[map.png]] ![[Doc.pdf#page=3]] ![[pic.jpg|200]] [[map.png]] ![[Barn#Roof]] ![alt|300x20](my%20pic.png)"
+    text = (
+        "![[map.png]] ![[Doc.pdf#page=3]] ![[pic.jpg|200]] [[map.png]] ![[Barn#Roof]] "
+        "![alt|300x20](my%20pic.png)"
+    )
     links = parse_body(text).links
     assert [(link.kind, link.target, link.fragment, link.label) for link in links] == [
         (LinkKind.ATTACHMENT, "map.png", "", ""),
@@ -444,13 +457,23 @@ def test_b46_only_real_line_ends_count(vault: Path) -> None:
 
 
 def test_b69_ignored_files_are_not_there_and_conflict_copies_are_flagged(vault: Path) -> None:
-    ignored = [".trash/old.md", ".obsidian/x.md", "node_modules/r/README.md", ".stversions/n.md", "build/a.md"]
+    ignored = [
+        ".trash/old.md",
+        ".obsidian/x.md",
+        "node_modules/r/README.md",
+        ".stversions/n.md",
+        "build/a.md",
+    ]
     conflicts = ["n.sync-conflict-20310203-101010-ABCDEFG.md", "n (conflicted copy 2031-02-03).md"]
     for name in [*ignored, *conflicts, "n.md", "private/p.md"]:
         put(vault, name, "text\n")
     adapter = detect(vault)
     assert sorted(paths(adapter)) == sorted([*conflicts, "n.md", "private/p.md"])
-    assert [adapter.parse(adapter.read(name)).conflict_copy for name in [*conflicts, "n.md"]] == [True, True, False]
+    assert [adapter.parse(adapter.read(name)).conflict_copy for name in [*conflicts, "n.md"]] == [
+        True,
+        True,
+        False,
+    ]
     for name in ignored:
         assert adapter.stat(name) is None
         with pytest.raises(FileNotFoundError):
@@ -595,7 +618,10 @@ def test_b97_symlinks_out_of_the_vault_are_not_followed(tmp_path: Path, vault: P
     adapter = detect(vault)
     scan = adapter.scan()
     assert [stamp.path for stamp in scan.files] == ["n.md"]
-    assert {path: note.code for path, note in scan.diagnostics} == {"leak.md": "link_outside", "dir": "link_outside"}
+    assert {path: note.code for path, note in scan.diagnostics} == {
+        "leak.md": "link_outside",
+        "dir": "link_outside",
+    }
     for name in ["leak.md", "dir/secret.md"]:
         with pytest.raises(NotFound):
             adapter.read(name)
@@ -696,6 +722,12 @@ def test_b101_a_link_to_a_draft_is_a_name_like_any_other(vault: Path) -> None:
         "state: NEEDS_REVIEW",
         "status: ｄｒａｆｔ",
         "status: 🚧 draft",
+        "status: Draft - second version",
+        "status: needs review by Ana",
+        "draft:: true",
+        "dra\u200bft: true",
+        "draft:true",
+        "? draft\n: true",
         "visibility:",
         "visibility: []",
         "base: &b {draft: true}\n<<: *b",
@@ -719,6 +751,7 @@ def test_b102_flags_in_all_their_forms_withhold(vault: Path, flag: str) -> None:
         "status: active",
         "status:",
         "status: published",
+        "status: drafting room",
         "state: California",
         "review_state: approved",
         "visibility: public",

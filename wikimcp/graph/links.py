@@ -31,9 +31,10 @@ class LinkGraph:
         links_of: Callable[[LinkTarget], Iterable[Link]],
         *,
         attachments: Iterable[str] = (),
+        blocks: Mapping[str, str] | None = None,
     ) -> LinkGraph:
-        """Resolve every link of every page."""
-        resolver = LinkResolver(pages, attachments)
+        """Resolve every link of every page; ``blocks`` are the pages of block ids, where any is linked."""
+        resolver = LinkResolver(pages, attachments, blocks=blocks)
         return cls(resolver, {page.slug: linked(resolver, page, links_of(page)) for page in pages})
 
     def updated(self, edited: Mapping[LinkTarget, Iterable[Link]]) -> LinkGraph:

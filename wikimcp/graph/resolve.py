@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from wikimcp.models import Link, LinkKind
 
 _SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
+_PAGE_SUFFIX = re.compile(r"\.(md|markdown|org)$", re.IGNORECASE)
 _DASHES = re.compile(r"[\s_\-]+")
 
 
@@ -47,7 +48,7 @@ class LinkTarget(Protocol):
 class Resolution:
     """Where a link leads. ``slug`` is empty when nowhere; ``via`` says how it was found.
 
-    ``via`` is one of path, folder, name, case, alias, slug, title, self, attachment or empty;
+    ``via`` is one of path, folder, name, case, alias, slug, title, self, block, attachment or empty;
     ``candidates`` holds the slugs of equal rank when the choice among them was a fixed one.
     """
 
@@ -87,15 +88,26 @@ class _Names:
 
 
 class LinkResolver:
-    """Resolves links among a fixed set of pages and attachments."""
+    """Resolves links among a fixed set of pages, attachments and blocks.
 
-    def __init__(self, pages: Iterable[LinkTarget], attachments: Iterable[str] = ()) -> None:
+    ``blocks`` are the slugs of pages by the ids (lower case) of blocks in them; None when no page refers
+    to a block, so that nobody had to gather them.
+    """
+
+    def __init__(
+        self,
+        pages: Iterable[LinkTarget],
+        attachments: Iterable[str] = (),
+        *,
+        blocks: Mapping[str, str] | None = None,
+    ) -> None:
+        self.blocks = blocks
         targets = sorted((p for p in pages if not p.conflict_copy), key=lambda p: (p.path.count("/"), p.path))
         self._exact: dict[str, LinkTarget] = {}
         self._folded, self._stems, self._folded_stems = _Names(), _Names(), _Names()
         self._aliases, self._slugs, self._titles = _Names(), _Names(), _Names()
         for page in targets:
-            bare = _SUFFIX.sub("", page.path)
+            bare = _PAGE_SUFFIX.sub("", page.path)
             stem = bare.rsplit("/", 1)[-1]
             self._exact.setdefault(bare, page)
             self._folded.add(fold(bare), page)
@@ -106,6 +118,13 @@ class LinkResolver:
                 self._aliases.add(fold(alias), page)
             if page.title_explicit:
                 self._titles.add(fold(page.title), page)
+        for page in targets:  # a name that is no path, as some dialects give; paths come first
+            bare = _PAGE_SUFFIX.sub("", page.path)
+            if page.slug != bare:
+                self._exact.setdefault(page.slug, page)
+                self._folded.add(fold(page.slug), page)
+            if page.path.lower().endswith(".org"):
+                self._exact.setdefault(page.path, page)
         self._files = {path: path for path in sorted(attachments, key=lambda p: (p.count("/"), p))}
         self._file_names: dict[str, str] = {}
         for path in self._files:
@@ -114,7 +133,10 @@ class LinkResolver:
 
     def resolve(self, link: Link, source: LinkTarget) -> Resolution:
         """Return where a link of ``source`` leads."""
-        if link.kind in (LinkKind.EXTERNAL, LinkKind.BLOCK, LinkKind.CITATION):
+        if link.kind is LinkKind.BLOCK:
+            slug = (self.blocks or {}).get(link.target.lower(), "")
+            return Resolution(slug, "block") if slug else UNRESOLVED
+        if link.kind in (LinkKind.EXTERNAL, LinkKind.CITATION):
             return UNRESOLVED
         if not link.target:
             return Resolution(source.slug, "self") if link.fragment else UNRESOLVED
@@ -162,7 +184,7 @@ class LinkResolver:
             pages = table.get(key, [])
             if "/" in name:
                 ending = "/" + fold(name.lstrip("/"))
-                pages = [p for p in pages if ("/" + fold(_SUFFIX.sub("", p.path))).endswith(ending)]
+                pages = [p for p in pages if ("/" + fold(_PAGE_SUFFIX.sub("", p.path))).endswith(ending)]
             if pages:
                 return _choose(pages, folder, via)
         whole = ((self._aliases.table, fold(name), "alias"), (self._slugs.table, slug_form(name), "slug"))

@@ -137,6 +137,10 @@ class Catalog:
         """Yield (rev, links cell) of every page that has links."""
         yield from self.connection.execute("SELECT rev, links FROM bodies WHERE links <> ''")
 
+    def blocks(self) -> Iterator[tuple[int, str]]:
+        """Yield (rev, rest cell as JSON text) of every page that has block ids."""
+        yield from self.connection.execute("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"blocks\"%'")
+
     def frontmatters(self) -> Iterator[tuple[int, str]]:
         """Yield (rev, frontmatter as JSON text) of every page that has one."""
         yield from self.connection.execute("SELECT rev, frontmatter FROM bodies WHERE frontmatter <> ''")

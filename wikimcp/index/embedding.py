@@ -14,6 +14,7 @@ from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.state import StateDir
 from wikimcp.index.vectors import VectorFile
+from wikimcp.markdown.tokens import visible_text
 from wikimcp.ports import Embedder, TokenEmbedder, VaultAdapter
 from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
 
@@ -135,6 +136,6 @@ def _texts(snapshot: Snapshot, adapter: VaultAdapter, page: PageRecord) -> Itera
             cluster=page.cluster,
             heading_path=body.sections[chunk.section].heading_path,
             summary=page.summary,
-            text=content.text[chunk.start : chunk.end],
+            text=visible_text(content.text, chunk.start, chunk.end, hidden=body.hidden),
         )
         yield chunk_key(text), text

@@ -68,7 +68,7 @@ class PageNames:
         if exact is not None:
             return exact
         key = fold(wanted)
-        without_suffix = key.removesuffix(".md").removesuffix(".markdown")
+        without_suffix = key.removesuffix(".md").removesuffix(".markdown").removesuffix(".org")
         for table in (self._folded_slugs, self._stems, self._titles, self._aliases):
             found = table.get(key) or table.get(without_suffix)
             if found:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from wikimcp.errors import WikimcpError
 from wikimcp.index.records import PageRecord, Row, body_row, record_of
 from wikimcp.lexical.words import has_cjk, identifier_tokens
+from wikimcp.markdown.tokens import visible_text
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage
 from wikimcp.ports import LexicalChunk, LexicalPage, VaultAdapter
 from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
@@ -68,9 +69,12 @@ def prepare(adapter: VaultAdapter, path: str) -> Prepared | Skipped:
 
 
 def chunk_texts(page: ParsedPage, text: str) -> list[tuple[tuple[str, ...], str]]:
-    """Return (heading path, text) of each chunk of a page."""
-    sections = page.body.sections
-    return [(sections[c.section].heading_path, text[c.start : c.end]) for c in page.body.chunks]
+    """Return (heading path, text without what is hidden) of each chunk of a page."""
+    sections, hidden = page.body.sections, page.body.hidden
+    return [
+        (sections[c.section].heading_path, visible_text(text, c.start, c.end, hidden=hidden))
+        for c in page.body.chunks
+    ]
 
 
 def _traits(page: ParsedPage, text: str) -> bytes:

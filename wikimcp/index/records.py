@@ -90,6 +90,7 @@ class PageBody:
     audience: tuple[str, ...]
     wiki_title: str
     description: str
+    hidden: tuple[tuple[int, int], ...] = ()
 
 
 _LISTS = ("tags", "aliases", "clusters")
@@ -190,6 +191,7 @@ def body_row(rev: int, page: ParsedPage, *, traits: bytes, chunk_keys: bytes) ->
         "audience": page.audience,
         "wiki_title": page.wiki_title,
         "description": page.description,
+        "hidden": body.hidden,
     }
     return (
         rev,
@@ -222,6 +224,7 @@ def body_from_row(row: Row) -> PageBody:
         audience=tuple(rest.get("audience", ())),
         wiki_title=rest.get("wiki_title", ""),
         description=rest.get("description", ""),
+        hidden=tuple((start, end) for start, end in rest.get("hidden", ())),
     )
 
 

@@ -26,11 +26,12 @@ from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.identity import derived_id
 from wikimcp.markdown.tokens import LineIndex, span_sha256
-from wikimcp.models import ANONYMOUS, Audience, Citation, Link, Section
+from wikimcp.models import ANONYMOUS, Audience, Citation, Link, LinkKind, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, VaultAdapter, Vectors
 from wikimcp.retrieval.merge import merge_hits
 from wikimcp.retrieval.traits import Outline, outline
 
+_BLOCK_LINK = f'["{LinkKind.BLOCK.value}",'
 _MOST_OUTLINES = 4_000  # pages whose outlines are kept, about 2 kB each
 _MOST_BODIES = 512
 _MOST_INHERITED = 200  # edited pages
@@ -57,10 +58,15 @@ class View:
 
     @cached_property
     def pages(self) -> Sequence[PageRecord]:
-        """View pages by path, every canonical id on one page only: the first by path keeps it."""
+        """View pages by path, every slug and canonical id on one page only: the first by path keeps it."""
         taken: set[str] = set()
+        slugs: set[str] = set()
         pages = []
         for page in self.snapshot.visible(self.audience):
+            if page.slug in slugs:
+                bare = page.path.rpartition(".")[0]
+                page = replace(page, slug=page.path if bare in slugs else bare)
+            slugs.add(page.slug)
             if page.canonical_id in taken:
                 page = replace(page, canonical_id=derived_id(page.slug), id_derived=True)
             taken.add(page.canonical_id)
@@ -98,7 +104,22 @@ class View:
         def links_of(target: LinkTarget) -> Sequence[Link]:
             return links_from_cell(cells.get(by_slug[target.slug].rev, ""))
 
-        return LinkGraph.build(self.pages, links_of, attachments=self.snapshot.attachments)
+        refers = any(_BLOCK_LINK in cell for cell in cells.values())
+        return LinkGraph.build(
+            self.pages,
+            links_of,
+            attachments=self.snapshot.attachments,
+            blocks=self._blocks() if refers else None,
+        )
+
+    def _blocks(self) -> Mapping[str, str]:
+        """Return the slugs of the visible pages by the ids of their blocks; the first by path keeps one."""
+        cells = dict(self.snapshot.catalog.blocks())
+        found: dict[str, str] = {}
+        for page in self.pages:
+            for block in json.loads(cells.get(page.rev, "{}")).get("blocks", ()):
+                found.setdefault(block.lower(), page.slug)
+        return found
 
     def _inherit(self, previous: View) -> LinkGraph | None:
         """Carry the link graph over when only texts changed; None when it must be made anew."""
@@ -111,7 +132,10 @@ class View:
             return None
         if not all(page.slug in gone and same_names(gone[page.slug], page) for page in come):
             return None
-        return previous.links.updated({page: self.body(page).links for page in come})
+        bodies = {page: self.body(page) for page in come}
+        if not all(_same_blocks(previous.links, page, body) for page, body in bodies.items()):
+            return None
+        return previous.links.updated({page: body.links for page, body in bodies.items()})
 
     @cached_property
     def frontmatters(self) -> Mapping[int, Mapping[str, Any]]:
@@ -193,6 +217,15 @@ class View:
         """Return the revs of pages that not everybody but this audience may see."""
         unlocked = {page.rev for page in self.pages if not page.public}
         return unlocked if allowed is None else unlocked & set(allowed)
+
+
+def _same_blocks(links: LinkGraph, page: PageRecord, body: PageBody) -> bool:
+    """Whether an edit left all that block references rest on as it was."""
+    known = links.resolver.blocks
+    if known is None:
+        return all(link.kind is not LinkKind.BLOCK for link in body.links)
+    before = {block for block, slug in known.items() if slug == page.slug}
+    return before == {block.lower() for block in body.block_ids}
 
 
 class Reading:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,9 +18,10 @@ from wikimcp.markdown.tokens import LineIndex
 from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
 _HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
-_PARAGRAPH_MARKS = re.compile(r"%%.*?%%|\{\{.*?\}\}|\[\{.*?\}\]|(?:^|\s)\^[A-Za-z0-9-]+\s*$")
+_PARAGRAPH_MARKS = re.compile(
+    r"%%.*?%%|\{\{.*?\}\}|\[?\{(?:ALLOW|DENY)\b[^}]*\}\]?|(?:^|\s)\^[A-Za-z0-9-]+\s*$"
+)
 _LONGEST_CLEANED = 2_000
-_NOTHING_INLINE = InlineMarks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,22 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
     body = line_feeds(text[start:])
     lines = lines or LineIndex(text)
     outline = read_outline(body)
-    marks = _NOTHING_INLINE if outline.failed else read_inline(body, outline)
+    marks = read_inline(body, outline)
+    if outline.failed:  # only what decides about publication is taken from text that was not understood
+        marks = InlineMarks(fields=marks.fields, directives=marks.directives)
     headings = _headings(outline, marks.comments)
     sections = build_sections(body, headings, offset=start, lines=lines)
-    fields: dict[str, tuple[str, ...]] = {}
+    fields: dict[str, list[str]] = {}
     for mark in marks.fields:
-        fields[mark.key] = (*fields.get(mark.key, ()), mark.value)
+        fields.setdefault(mark.key, []).append(mark.value)
     parsed = ParsedBody(
         sections=sections,
         chunks=build_chunks(body, outline, sections, offset=start),
         links=_links(outline, marks, offset=start, lines=lines),
-        tags=tuple(marks.tags),
+        tags=tuple(dict.fromkeys(marks.tags)),
         block_ids=tuple(marks.block_ids),
         first_paragraph=_first_paragraph(body, outline, marks),
-        fields=fields,
+        fields={key: tuple(values) for key, values in fields.items()},
         diagnostics=_diagnostics(outline),
     )
     if not marks.fields and not marks.directives:
@@ -151,13 +155,16 @@ def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineInde
                 in_comment=marks.comments.hold(mark.start),
             )
         )
-    for start, uuid, embedded in marks.references:
-        place = start + offset
-        kind = LinkKind.EMBED if embedded else LinkKind.BLOCK
-        target, fragment = ("", f"^{uuid}") if embedded else (uuid, "")
-        prop = _property(marks.fields, start)
+    for start, uuid in marks.references:
         found.append(
-            Link(kind, target, fragment, "", place, lines.line(place), prop, marks.comments.hold(start))
+            Link(
+                LinkKind.BLOCK,
+                uuid,
+                start=start + offset,
+                line=lines.line(start + offset),
+                prop=_property(marks.fields, start),
+                in_comment=marks.comments.hold(start),
+            )
         )
     return tuple(sorted((link for link in found if link is not None), key=lambda link: link.start))
 
@@ -166,7 +173,8 @@ def _property(fields: Sequence[FieldMark], place: int) -> str:
     """Return the key of the inline field whose value holds a place."""
     if not fields:
         return ""
-    return next((mark.key for mark in fields if mark.start <= place < mark.end), "")
+    number = bisect_right(fields, place, key=lambda mark: mark.start) - 1
+    return fields[number].key if number >= 0 and place < fields[number].end else ""
 
 
 def _first_paragraph(body: str, outline: Outline, marks: InlineMarks) -> str:
@@ -182,11 +190,22 @@ def _first_paragraph(body: str, outline: Outline, marks: InlineMarks) -> str:
         if not nested:
             return text
         fallback = text
-    if not fallback and "item" in outline.block_kinds:
-        item = next(place for place, kind in outline.blocks(0, len(body)) if kind == "item")
-        end = body.find("\n", item)
-        return _clean(outline.plain(item, end if end >= 0 else len(body)))
-    return fallback
+    if fallback or "item" not in outline.block_kinds:
+        return fallback
+    return _first_item(body, outline, marks)
+
+
+def _first_item(body: str, outline: Outline, marks: InlineMarks) -> str:
+    """Return the first line of the first list item that is no property."""
+    fields = {body.rfind("\n", 0, mark.start) for mark in marks.fields}
+    for place, kind in outline.blocks(0, len(body)):
+        line_start = body.rfind("\n", 0, place)
+        if kind == "item" and line_start not in fields and not marks.comments.hold(place):
+            end = body.find("\n", place)
+            text = _clean(outline.plain(place, end if end >= 0 else len(body)))
+            if text:
+                return text
+    return ""
 
 
 def _only_fields(text: str, count: int) -> bool:

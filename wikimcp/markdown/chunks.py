@@ -96,12 +96,13 @@ class _Cutter:
         return cut
 
     def pack(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
-        """Join neighbours up to the target; what is small goes with the next, a small rest with the last."""
+        """Join neighbours while that brings a chunk nearer to the target; no chunk stays tiny if it can."""
         packed: list[Piece] = []
         for start, end, tokens in pieces:
             if packed:
                 first, _, held = packed[-1]
-                if held + tokens <= self.target or held < SMALL_TOKENS:
+                nearer = 2 * held + tokens < 2 * self.target and held + tokens <= self.limit
+                if nearer or held < SMALL_TOKENS:
                     packed[-1] = (first, end, held + tokens)
                     continue
             packed.append((start, end, tokens))

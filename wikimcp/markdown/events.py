@@ -121,7 +121,7 @@ def read_outline(body: str) -> Outline:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what a Rust panic is raised as
             raise
-        return Outline(failed=True, wide=reader.wide)
+        return Outline(failed=True, wide=reader.wide, piece_bytes=[0], piece_ends=[1 << 62], pieces=[body])
     return reader.finish()
 
 

@@ -22,7 +22,9 @@ _OPEN = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _CLOSE_ANY = re.compile(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
 _SECOND = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r)){0,2}---[ \t]*(?:\r\n|\n|\r)(?=[\"']?[\w-]+[\"']?[ \t]*:)")
-_ODD_OPEN = re.compile(r"\ufeff?\s*(---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r)")
+_ODD_OPEN = re.compile(
+    r"[\s\ufeff\u200b]*(?:<!--(?:(?!-->).){0,2000}-->\s*)?(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r)", re.DOTALL
+)
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
 _FENCE_LINE = re.compile(r"(?<=[\r\n])[ \t]*(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r|\Z)")
 _TAG_COMMENT = re.compile(r"^([Tt]ags?|[Aa]lias(?:es)?)[ \t]*:[ \t]+#[^\s#]", re.MULTILINE)

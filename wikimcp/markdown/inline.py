@@ -36,6 +36,7 @@ _BRACKET_FIELD = re.compile(
     r"[\[(]([^\W\d_][\w /-]{0,79}?)[ \t]*::[ \t]+((?:\[\[[^\[\]\n]*\]\]|[^\[\]()\n])*)[\])]"
 )
 _EMBED_MACRO = re.compile(r"\{\{\s*embed\s+(?:\[\[|\(\()", re.IGNORECASE)
+_EMBED_OPENING = re.compile(r"\{\{\s*embed\s+\Z", re.IGNORECASE)
 _POSIX_CLASS = re.compile(r":\w+:")
 _WHOLE_UUID = re.compile(UUID)
 
@@ -65,7 +66,7 @@ class InlineMarks:
     """All that was found, in order of the body."""
 
     wikilinks: list[WikilinkMark] = field(default_factory=list)
-    references: list[tuple[int, str, bool]] = field(default_factory=list)
+    references: list[tuple[int, str]] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     block_ids: list[str] = field(default_factory=list)
     fields: list[FieldMark] = field(default_factory=list)
@@ -192,20 +193,18 @@ def _wikilinks(body: str, outline: Outline, templates: Ranges, links: Ranges) ->
         ):
             continue
         embed = body[start - 1 : start] == "!" and not _is_escaped(body, start - 1)
-        macro = not embed and bool(_EMBED_MACRO.match(body, body.rfind("{{", max(start - 16, 0), start)))
+        macro = _EMBED_OPENING.search(body, max(start - 16, 0), start) is not None
         found.append(WikilinkMark(start - embed, end, inner, embed or macro))
     return found
 
 
-def _references(body: str, outline: Outline, templates: Ranges) -> list[tuple[int, str, bool]]:
-    """Return ``((uuid))`` block references as (start, uuid, embedded)."""
-    found = []
-    for match in _BLOCK_REFERENCE.finditer(body):
-        start = match.start()
-        if outline.is_text(start) and not templates.hold(start):
-            macro = bool(_EMBED_MACRO.match(body, body.rfind("{{", max(start - 16, 0), start)))
-            found.append((start, match[1], macro))
-    return found
+def _references(body: str, outline: Outline, templates: Ranges) -> list[tuple[int, str]]:
+    """Return ``((uuid))`` block references as (start, uuid)."""
+    return [
+        (match.start(), match[1])
+        for match in _BLOCK_REFERENCE.finditer(body)
+        if outline.is_text(match.start()) and not templates.hold(match.start())
+    ]
 
 
 def _tags(body: str, outline: Outline, marks: InlineMarks, links: Ranges) -> list[str]:

@@ -29,7 +29,7 @@ _NAMES = r"draft|publish|published|public|status|review[-_ \t]?state|state|visib
 _STEMS = ("draft", "publi", "stat", "visib")
 _SIGN = re.compile(rf"""(?<![\w-])["']?({_NAMES})["']?[ \t]*(?:::?|=)[ \t]*([^\n]*)""", re.IGNORECASE)
 _BARE_SIGN = re.compile(
-    rf"""[ \t"'*>-]*({_NAMES})(?![\w-])["']?(?:[ \t>-]+([^\s:=]+))?[ \t]*\Z""", re.IGNORECASE
+    rf"""[ \t"'*>?-]*({_NAMES})(?![\w-])["']?(?:[ \t>-]+([^\s:=]+))?[ \t]*\Z""", re.IGNORECASE
 )
 _WINDOW = 512
 
@@ -62,7 +62,7 @@ def read_entries(block: str) -> tuple[LenientEntry, ...]:
         starts.append(len(block))
     entries = []
     for start, end in pairwise(starts):
-        entry = _read_entry(block[start : min(end, start + MAX_ENTRY)], start, end)
+        entry = _read_entry(block, start, min(end, start + MAX_ENTRY))
         if entry is not None:
             entries.append(entry)
     return tuple(entries)
@@ -123,7 +123,8 @@ def _line_signs(line: str, start: int) -> Iterator[Sign]:
         yield Sign(bare[1], bare[2] or "", start + bare.start(1))
 
 
-def _read_entry(text: str, start: int, end: int) -> LenientEntry | None:
+def _read_entry(block: str, start: int, end: int) -> LenientEntry | None:
+    text = block[start:end]
     match = _KEY.match(text)
     if match is None:
         return None

@@ -82,6 +82,7 @@ def markdown_link(
     if dest[:5].lower() == "cite:" or _SOURCE_ANCHOR.match(dest):
         return Link(LinkKind.CITATION, dest, "", label, start, line, prop, in_comment, mark.title)
     if _SCHEME.match(dest) or dest.startswith("//") or ("@" in dest and "/" not in dest):
+        label = "" if label == dest else label
         return Link(LinkKind.EXTERNAL, dest, "", label, start, line, prop, in_comment)
     target, _, fragment = dest.partition("#")
     path, query, _ = target.partition("?")

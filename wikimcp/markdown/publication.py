@@ -36,7 +36,7 @@ _SHOWN_WHEN = {"draft": False, "publish": True, "published": True, "public": Tru
 _DATE = re.compile(r"([12]\d{3})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2})(?:[T ].*)?)?)?")
 _SEPARATORS = re.compile(r"[\W_]+")
 _SEVERAL = re.compile(r"[,;/|]")
-_DIRECTIVE = re.compile(r"(?<!\[)\[\{\s*(allow|deny)\b([^}\n]*)\}\s*\]", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"(?<!\[)\[\{\s*(allow|deny)\b([^}\n]{0,400})\}\s*\]", re.IGNORECASE)
 _VIEW = frozenset({"view", "read", "all", "*"})
 _PLAIN_WORDS = re.compile(r"\w[\w \t.-]*")
 
@@ -117,8 +117,9 @@ def restriction(flag: Flag, *, today: date) -> str:
     for text in texts:
         for part in (text, *_SEVERAL.split(text)):
             folded = _fold_words(part)
-            if folded in withheld:
-                return f"{flag.key}: {folded}"
+            for word in withheld:
+                if folded == word or folded.startswith(f"{word}_"):
+                    return f"{flag.key}: {word}"
     readable = flag.certain or all(_PLAIN_WORDS.fullmatch(text.strip(" \t\"'")) for text in texts or [""])
     return "" if readable else f"{flag.key}: unreadable"
 
@@ -131,15 +132,15 @@ def find_directives(text: str) -> list[Directive]:
 
 @lru_cache(maxsize=4096)
 def fold_key(key: str) -> str:
-    """Fold a property's name: case, width, blanks, hyphens and underscores do not count."""
+    """Fold a property's name: case, width, separators, quotes and invisible characters do not count."""
     if not key.isascii():
-        key = unicodedata.normalize("NFKC", key)
-    return key.casefold().replace("_", "").replace("-", "").replace(" ", "").strip("\"'\t")
+        key = _visible(key)
+    return key.casefold().replace("_", "").replace("-", "").replace(" ", "").strip("\"'\t:")
 
 
 def fold_label(label: str) -> str:
     """Fold an access label: width, case and surrounding blanks and quotes do not count."""
-    return unicodedata.normalize("NFKC", label).strip().strip("\"'").strip().casefold()
+    return (label if label.isascii() else _visible(label)).strip().strip("\"'").strip().casefold()
 
 
 def _flag_restriction(flag: Flag, today: date) -> str:
@@ -182,8 +183,12 @@ def _fold_words(text: str) -> str:
     """Fold a value to lower-case words joined by ``_``; signs, quotes and brackets around it do not count."""
     if text.isascii() and text.isalnum():
         return text.lower()
-    plain = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
-    return _SEPARATORS.sub("_", plain.casefold()).strip("_")
+    return _SEPARATORS.sub("_", _visible(text).casefold()).strip("_")
+
+
+def _visible(text: str) -> str:
+    """Return a text without differences of width and without characters that show nothing."""
+    return "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
 
 
 def _labels(flag: Flag) -> frozenset[str] | None:

@@ -9,6 +9,7 @@ import hashlib
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Sequence
 
 CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u303f\u3040-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
@@ -37,6 +38,20 @@ def normalise_span(text: str) -> str:
 def span_sha256(text: str) -> str:
     """Return the SHA-256 (64 hex) of a span's normal form."""
     return hashlib.sha256(normalise_span(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def visible_text(text: str, start: int, end: int, *, hidden: Sequence[tuple[int, int]]) -> str:
+    """Return ``text[start:end]`` without the hidden ranges, which are sorted and do not overlap."""
+    if not hidden:
+        return text[start:end]
+    kept, at = [], start
+    first = max(bisect_right(hidden, start, key=lambda span: span[0]) - 1, 0)
+    for opened, closed in hidden[first:]:
+        if opened >= end:
+            break
+        kept.append(text[at : max(opened, at)])
+        at = max(at, closed)
+    return "".join((*kept, text[at:end]))
 
 
 class LineIndex:

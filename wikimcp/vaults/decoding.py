@@ -81,7 +81,7 @@ def _is_legacy(data: bytes, bad: int) -> bool:
     if good:
         return bad > good
     high = len(_HIGH.findall(data))
-    return len(_WESTERN.findall(data)) >= 0.9 * high or high > 0.3 * len(data)
+    return len(_WESTERN.findall(data)) >= 0.8 * high or high > 0.3 * len(data)
 
 
 def _bad_characters(count: int, encoding: str) -> tuple[Diagnostic, ...]:

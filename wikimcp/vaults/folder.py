@@ -19,7 +19,7 @@ from wikimcp.errors import NotFound, VaultError
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
 from wikimcp.ports import FileContent
 from wikimcp.vaults.decoding import decode
-from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.globs import compile_globs, rebase_globs
 from wikimcp.vaults.opening import Bounds, read_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
@@ -44,7 +44,22 @@ class FolderAdapter:
     @property
     def source_root(self) -> Path:
         """The folder that page paths are relative to."""
-        return self.root
+        return self.root / self.source_folder if self.source_folder else self.root
+
+    @property
+    def source_folder(self) -> str:
+        """The name of the folder in the root that page paths are relative to; empty for the root itself."""
+        return ""
+
+    @property
+    def page_folders(self) -> tuple[str, ...]:
+        """The only folders that pages lie in, each with a slash at its end; none: they lie anywhere."""
+        return ()
+
+    @property
+    def dialect_settings(self) -> str:
+        """What of the dialect's own settings shapes how pages are read; another value, another index."""
+        return ""
 
     def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
         """Return what the dialect's own settings leave out, and what is wrong with these settings."""
@@ -52,6 +67,10 @@ class FolderAdapter:
 
     def slug(self, path: str) -> str:
         """Return the name of the page at a path: the path without its suffix."""
+        return self.without_suffix(path)
+
+    def without_suffix(self, path: str) -> str:
+        """Return a path or file name without the suffix of a page."""
         for suffix in self.suffixes:
             if path.lower().endswith(suffix):
                 return path[: -len(suffix)]
@@ -119,18 +138,17 @@ class FolderAdapter:
 
     def parse(self, content: FileContent) -> ParsedPage:
         """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
-        path = content.stamp.path
-        slug = self.slug(path)
+        return build_page(content, self.page_name(content.stamp.path))
+
+    def page_name(self, path: str) -> PageName:
+        """Return what is known of a page before it is opened."""
         private = self._private
-        return build_page(
-            content,
-            PageName(
-                path=path,
-                slug=slug,
-                stem=self.slug(path.rpartition("/")[2]),
-                conflict_copy=is_conflict_copy(path),
-                private=private is not None and private.match(path) is not None,
-            ),
+        return PageName(
+            path=path,
+            slug=self.slug(path),
+            stem=self.without_suffix(path.rpartition("/")[2]),
+            conflict_copy=is_conflict_copy(path),
+            private=private is not None and private.match(path) is not None,
         )
 
     def serves(self, path: str) -> bool:
@@ -140,9 +158,9 @@ class FolderAdapter:
     def refresh_rules(self) -> list[Diagnostic]:
         """Read the ignore rules anew; return what is wrong with those of the dialect."""
         patterns, notes = self.ignored_by_dialect()
-        settings = compile_globs(self.options.ignore)
+        settings = compile_globs(rebase_globs(self.options.ignore, self.source_folder))
         ignore = (*patterns, settings) if settings else tuple(patterns)
-        self.__dict__["rules"] = WalkRules(self.suffixes, ignore)
+        self.__dict__["rules"] = WalkRules(self.suffixes, ignore, self.page_folders)
         return notes
 
     @cached_property
@@ -159,7 +177,7 @@ class FolderAdapter:
 
     @cached_property
     def _private(self) -> re.Pattern[str] | None:
-        return compile_globs(self.options.private)
+        return compile_globs(rebase_globs(self.options.private, self.source_folder))
 
 
 def check_root(root: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 
 def compile_globs(patterns: Iterable[str]) -> re.Pattern[str] | None:
@@ -15,6 +16,20 @@ def compile_globs(patterns: Iterable[str]) -> re.Pattern[str] | None:
     """
     parts = [part for pattern in patterns if (part := _expression(pattern.strip()))]
     return re.compile("|".join(parts)) if parts else None
+
+
+def rebase_globs(patterns: Iterable[str], folder: str) -> Iterator[str]:
+    """Yield globs as they are, and those that lead into ``folder`` also as seen from there.
+
+    So a glob may be written from the vault's root or from the folder its pages lie in.
+    """
+    for pattern in patterns:
+        yield pattern
+        first, slash, rest = pattern.strip().replace("\\", "/").removeprefix("./").lstrip("/").partition("/")
+        if folder and first != "**" and slash and fnmatchcase(folder, first):
+            yield f"/{rest}" if rest.strip("/") else "*"
+        elif folder and not slash and fnmatchcase(folder, first):
+            yield "*"
 
 
 def _expression(pattern: str) -> str:

@@ -109,7 +109,7 @@ def _open(bounds: Bounds, full: str) -> int:
     try:
         return os.open(full, _FLAGS)
     except NotADirectoryError as error:
-        raise FileNotFoundError(error.errno, error.strerror) from None
+        raise FileNotFoundError(errno.ENOENT, error.strerror) from None
     except OSError:
         if not os.path.islink(full):
             raise

@@ -45,7 +45,13 @@ def build_page(content: FileContent, name: PageName) -> ParsedPage:
     text = content.text
     front = parse_frontmatter(text, partial=content.partial)
     lines = LineIndex(text)
-    reading = read_body(text, front.body_start, lines=lines)
+    return assemble_page(content, name, front, read_body(text, front.body_start, lines=lines), lines=lines)
+
+
+def assemble_page(
+    content: FileContent, name: PageName, front: Frontmatter, reading: BodyReading, *, lines: LineIndex
+) -> ParsedPage:
+    """Make a page of properties and a body, whatever syntax they were read from."""
     fields = Fields(front.data)
     body = _with_frontmatter_links(front, reading.body, lines)
     verdict = _verdict(front, reading, name)

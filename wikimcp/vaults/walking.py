@@ -20,10 +20,14 @@ _CONFLICT = re.compile(r"\.sync-conflict-[^/]*\Z|conflicted copy[^/]*\Z", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class WalkRules:
-    """What belongs to a vault: page suffixes (lower case) and the patterns of what is ignored."""
+    """What belongs to a vault: page suffixes (lower case) and the patterns of what is ignored.
+
+    ``folders`` are the only ones that pages lie in, each with a slash at its end; none: pages lie anywhere.
+    """
 
     suffixes: tuple[str, ...]
     ignore: tuple[re.Pattern[str], ...] = ()
+    folders: tuple[str, ...] = ()
 
     def ignores(self, path: str) -> bool:
         """Say whether a path relative to the root is ignored, by itself or by a folder above it."""
@@ -33,9 +37,9 @@ class WalkRules:
         """Say whether the ignore patterns, not the built-in list, leave a path out."""
         return any(pattern.match(path) for pattern in self.ignore)
 
-    def is_page(self, name: str) -> bool:
-        """Say whether a file of that name is a page."""
-        return name.lower().endswith(self.suffixes)
+    def is_page(self, path: str) -> bool:
+        """Say whether a file at a path is a page, by its suffix and where it lies."""
+        return path.lower().endswith(self.suffixes) and (not self.folders or path.startswith(self.folders))
 
 
 def is_conflict_copy(path: str) -> bool:
@@ -93,7 +97,7 @@ class _Walker:
     def entries(self, prefix: str, real: str, entries: Iterator[os.DirEntry[str]]) -> list[tuple[str, str]]:
         """Sort the entries of one folder; return the folders to walk, by path and real path."""
         folders: list[tuple[str, str]] = []
-        suffixes, rules = self.rules.suffixes, self.rules
+        suffixes, within, rules = self.rules.suffixes, self.rules.folders, self.rules
         filtered = bool(rules.ignore)
         for entry in entries:
             name = entry.name
@@ -109,7 +113,7 @@ class _Walker:
             elif entry.is_dir(follow_symlinks=False):
                 if name not in IGNORED_FOLDERS:
                     folders.append((path, entry.path))
-            elif name.lower().endswith(suffixes):
+            elif name.lower().endswith(suffixes) and (not within or path.startswith(within)):
                 self.page(path, entry)
             elif entry.is_file(follow_symlinks=False):
                 self.others.append(path)
@@ -129,7 +133,8 @@ class _Walker:
     def follow_links(self) -> None:
         """Serve what links lead to inside of the bounds and no walk has served yet: folders, then files."""
         pages: list[tuple[str, str]] = []
-        served = {f"{self.bounds.root}/{stamp.path}" for stamp in self.files} if self.links else set()
+        root = self.bounds.root
+        served = {os.path.join(root, *stamp.path.split("/")) for stamp in self.files} if self.links else set()
         while self.links:
             links, self.links = sorted(self.links), []
             for path, full in links:
@@ -140,7 +145,8 @@ class _Walker:
                     if os.path.basename(path) not in IGNORED_FOLDERS:
                         known = len(self.files)
                         self.folder(path, real)
-                        served.update(real + stamp.path[len(path) :] for stamp in self.files[known:])
+                        below = (stamp.path[len(path) :] for stamp in self.files[known:])
+                        served.update(real + rest.replace("/", os.sep) for rest in below)
                 elif not os.path.lexists(real):
                     self.note(path, "link_broken", "a symbolic link that leads nowhere")
                 elif self.rules.is_page(path):
