@@ -222,7 +222,7 @@ class WikiService:
             try:
                 result = run(reading)
             except Stale as stale:
-                keeper.refresh([stale.path])
+                keeper.refresh([stale.path], reread=True)
                 continue
             stale_paths = keeper.stale(reading.touched.values())
             if not stale_paths:

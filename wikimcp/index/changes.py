@@ -50,8 +50,13 @@ def compare(scan: Scan, known: Mapping[str, PageRecord]) -> Changes:
     return Changes(tuple(read), tuple(removed))
 
 
-def compare_some(stamps: Mapping[str, FileStamp | None], known: Mapping[str, PageRecord]) -> Changes:
-    """Compare single files: None stands for a file that is gone."""
+def compare_some(
+    stamps: Mapping[str, FileStamp | None], known: Mapping[str, PageRecord], *, reread: bool = False
+) -> Changes:
+    """Compare single files: None stands for a file that is gone.
+
+    ``reread`` reads a file again even when its stamp is as before: reading showed other content.
+    """
     read = []
     removed = []
     for path, stamp in stamps.items():
@@ -59,6 +64,6 @@ def compare_some(stamps: Mapping[str, FileStamp | None], known: Mapping[str, Pag
         if stamp is None:
             if old is not None:
                 removed.append(old)
-        elif old is None or changed(old, stamp):
+        elif reread or old is None or changed(old, stamp):
             read.append(path)
     return Changes(tuple(read), tuple(removed))

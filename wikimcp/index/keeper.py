@@ -30,7 +30,10 @@ log = logging.getLogger("wikimcp.index")
 _PAGE_SUFFIXES = (".md", ".markdown", ".org")
 _TICK = 0.1  # seconds between two looks at the watcher by the leader
 _SWEEP = 60.0  # seconds between full walks where the watcher works
-_UNWATCHED_SWEEP = 0.25  # seconds a walk stays good where nothing can be watched
+# Where nothing can be watched, a walk precedes every answer while it is cheap; a longer one stays
+# good for some multiple of the time it takes.
+_CHEAP_SWEEP = 0.02
+_SWEEP_SHARE = 10.0
 _OTHER_FILES_SWEEP = 2.0  # seconds between walks for files that are no pages
 _STAY_SHARE = 0.1  # a better embedder that took over stays while it lacks less than this
 Report = Callable[[str, int, int], None]
@@ -79,6 +82,7 @@ class IndexKeeper:
         self._scanned = 0.0
         self._verified = time.monotonic()
         self._scan_wanted = False
+        self._sweep_good_for = 0.0
         self._threads: list[threading.Thread] = []
         self._views: dict[Audience, View] = {}
         self._views_mutex = threading.Lock()
@@ -166,20 +170,23 @@ class IndexKeeper:
                 self._take(moved)
             if self._settled.is_set() and watcher.healthy:
                 self._verified = time.monotonic()
-        elif self._settled.is_set() and time.monotonic() - self._scanned > _UNWATCHED_SWEEP:
+        elif self._settled.is_set() and time.monotonic() - self._scanned >= self._sweep_good_for:
             self.scan()
 
     def scan(self) -> None:
         """Walk the whole vault and refresh what differs."""
-        self._scanned = time.monotonic()
+        started, before = time.monotonic(), self.store.snapshot
         self._scan_wanted = False
         self.refresh(None)
-        self._verified = time.monotonic()
+        self._scanned = self._verified = time.monotonic()
+        if self.store.snapshot is before:  # the time of a walk alone, without the work of a change
+            took = self._scanned - started
+            self._sweep_good_for = 0.0 if took < _CHEAP_SWEEP else _SWEEP_SHARE * took
 
-    def refresh(self, paths: Collection[str] | None) -> None:
-        """Refresh page files by path, or everything."""
+    def refresh(self, paths: Collection[str] | None, *, reread: bool = False) -> None:
+        """Refresh page files by path, or everything; ``reread`` distrusts the stamps of files."""
         before = self.store.snapshot
-        self.store.refresh(paths)
+        self.store.refresh(paths, reread=reread)
         if self.store.snapshot is not before:
             self._announce()
 
@@ -198,7 +205,9 @@ class IndexKeeper:
                 walk = True  # a folder came or went: watchers tell nothing of the files in it
             else:
                 self._scan_wanted = True
-        if walk:
+        known = self.store.snapshot.records if self.store.snapshot else {}
+        if walk or not pages <= known.keys():
+            # A page that is new may be one that was renamed: both ends must be seen at once.
             self.scan()
         elif pages:
             self.refresh(pages)

@@ -184,8 +184,12 @@ class IndexStore:
 
     # Writing
 
-    def refresh(self, paths: Collection[str] | None = None, *, report: Report | None = None) -> bool:
+    def refresh(
+        self, paths: Collection[str] | None = None, *, reread: bool = False, report: Report | None = None
+    ) -> bool:
         """Bring the index in line with the disk: all of it, or the given page files.
+
+        ``reread`` distrusts the stamps of the given files.
 
         Returns False when another process is writing for longer than a refresh may take. Raises
         VaultError when the vault is not readable and nothing was indexed before.
@@ -201,7 +205,7 @@ class IndexStore:
             if paths is None:
                 return self._refresh_all(report)
             stamps = {path: self.adapter.stat(path) for path in paths}
-            changes = compare_some(stamps, self._snapshot.records)
+            changes = compare_some(stamps, self._snapshot.records, reread=reread)
             if changes.removed and self._vault_gone():
                 return True
             self._apply(changes, report=report)

@@ -81,6 +81,8 @@ class IndexWriter:
             source = prepare_all(self._adapter, changes.read, workers=workers)
             pages = self._store(source, known, applied, next_rev, hidden, progress, total=len(changes.read))
             gone = list(changes.removed)
+            # First, so that a page that turns up under another name is known to have moved.
+            self._ledger.retire(record.path for record in gone)
             if fresh or len(changes.read) > _BATCH:
                 # A big batch goes straight through: nothing is held but the batch in hand.
                 self._commit_lexical(pages, gone, applied, hidden, fresh=fresh)
@@ -89,7 +91,6 @@ class IndexWriter:
                 if ready or hidden or gone or applied.removed:
                     self._commit_lexical(ready, gone, applied, hidden, fresh=False)
             applied.removed += gone
-            self._ledger.retire(record.path for record in gone)
             self._catalog.remove(record.rev for record in gone)
             self._catalog.restamp((record.rev, record.stamp) for record in applied.restamped)
             self._note_skipped(walked, changes, applied)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from wikimcp.markdown.inline import Ranges
+
 _PROPERTY = re.compile(
     r"^(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?(?P<key>[^\s:`\[\](){}\"'<>#]+)::"
     r"(?:[ \t]+(?P<value>[^\r\n]*))?(?:\r?\n|\r|\Z)",
@@ -16,6 +18,8 @@ _PROPERTY = re.compile(
 )
 _FENCE = re.compile(r"^[ \t]*(?:[-*+][ \t]+)?(`{3,}|~{3,})([^\r\n]*)$", re.MULTILINE)
 _ITEMS = re.compile(r"(?:\[\[[^\[\]\n]*\]\]|#\[\[[^\[\]\n]*\]\]|[^,，])+")
+_BLANKS = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r))*")
+_TAG = re.compile(r"(?<!\S)#(?:\[\[([^\[\]\n]+)\]\]|([^\s#,;.!?()\[\]{}\"']+))")
 _NAMES_IN = re.compile(r"\[\[([^\[\]\n]+)\]\]|(?<![^\s,(])#([^\s#,;.!?()\[\]{}\"']+)")
 
 
@@ -48,8 +52,10 @@ def block_properties(text: str, start: int) -> list[PropertyLine]:
     if "::" not in text:
         return []
     lines = [_line(match) for match in _PROPERTY.finditer(text, start)]
-    fences = _fences(text, start) if lines and ("```" in text or "~~~" in text) else []
-    return [line for line in lines if not any(opened <= line.start < closed for opened, closed in fences)]
+    if not lines or ("```" not in text and "~~~" not in text):
+        return lines
+    code = Ranges(_fences(text, start))
+    return [line for line in lines if not code.hold(line.start)]
 
 
 def property_names(value: str) -> list[str]:
@@ -63,12 +69,7 @@ def property_names(value: str) -> list[str]:
 
 def mentioned_names(values: Iterable[str]) -> list[str]:
     """Return the tags (``#tag``, ``#[[two words]]``) that stand in values."""
-    return [
-        name
-        for value in values
-        for name in re.findall(r"(?<!\S)#\[\[([^\[\]\n]+)\]\]", value)
-        + re.findall(r"(?<!\S)#([^\s#,;.!?()\[\]{}\"']+)", value)
-    ]
+    return [page or tag for value in values for page, tag in _TAG.findall(value)]
 
 
 def _line(match: re.Match[str]) -> PropertyLine:
@@ -78,7 +79,7 @@ def _line(match: re.Match[str]) -> PropertyLine:
 
 def _after_blanks(text: str, at: int) -> int:
     """Return where the first line that is not blank begins."""
-    match = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r))*").match(text, at)
+    match = _BLANKS.match(text, at)
     return match.end() if match else at
 
 
