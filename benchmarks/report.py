@@ -62,6 +62,7 @@ def _run_facts(results: Results) -> str:
     machine = results.machine
     packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
     options = ", ".join(f"{name} {value}" for name, value in results.options.items())
+    minutes = sum(outcome.seconds for outcome in results.outcomes) / 60
     load = f"{results.load_before} before, {results.load_after} after"
     lines = [
         f"Run on {results.date} with `make bench` ({options}).",
@@ -69,7 +70,7 @@ def _run_facts(results: Results) -> str:
         f"- {machine['cpu'] or 'CPU unknown'}, {machine['cores']} usable cores, {machine['memory_gb']} GB",
         f"- {machine['system']}; {machine['python']}; wikimcp {machine['wikimcp']}",
         f"- {packages}",
-        f"- Load average: {load}",
+        f"- Load average: {load}; the measures took {minutes:.0f} minutes",
         f"- Vaults: {'; '.join(one.name for one in results.sets)}",
     ]
     if results.busy:

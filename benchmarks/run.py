@@ -1,7 +1,8 @@
 """`make bench`: measures speed, memory and sizes over a corpus and writes RESULTS.md with plots.
 
 `python -m benchmarks.run --corpus DIR` from the root of a clone; `--quick` shows in a minute that all
-works and writes nothing unless it is told where. Everything measured lives in a temporary folder.
+works. What is not a whole run is printed, and written only where `--output` says. Everything
+measured lives in a temporary folder.
 """
 
 from __future__ import annotations
@@ -183,11 +184,15 @@ def take(name: str, module: Measure, bench: Bench, set_name: str) -> Outcome:
 
 
 def _put_out(results: Results, given: argparse.Namespace) -> None:
-    """Write the report (a quick one is printed unless it was told where), and the JSON if asked for."""
+    """Write the report, and the JSON if asked for.
+
+    One that is not whole (quick, or of some measures) is printed unless it was told where to go.
+    """
     names = {name: module.TITLE for name, module in MEASURES.items()}
     if given.json:
         given.json.write_text(json.dumps(results.as_json(), indent=1) + "\n", encoding="utf-8")
-    if given.quick and given.output is None:
+    whole = not given.quick and given.only == tuple(MEASURES)
+    if given.output is None and not whole:
         print(report.render(results, names))
         return
     folder = given.output or HERE

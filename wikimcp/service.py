@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wikimcp import __version__
-from wikimcp.errors import NotFound, Unavailable, nearest
+from wikimcp.errors import NotFound, StateError, Unavailable, WikimcpError, nearest
 from wikimcp.guide.completions import complete
 from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
 from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
@@ -27,7 +27,8 @@ from wikimcp.tools.contract import AnyTool, CoverageSettings, IndexStamp, ToolCo
 from wikimcp.tools.registry import Backends, available
 from wikimcp.tools.schemas import input_schema, output_schema
 
-_TRIES = 5  # an answer is made again while the files behind it change
+_TRIES = 6  # an answer is made again while the files behind it change
+_PATIENT_TRIES = 3  # then it is made without those that keep changing
 T = TypeVar("T")
 
 
@@ -103,9 +104,9 @@ class WikiService:
         self.keeper = keeper
         self.options = options
         self._listeners: list[Callable[[], None]] = []
-        self._listed: tuple[str, ...] | None = None
         self._mutex = threading.Lock()
         self._schemas: dict[str, ToolSpec] = {}
+        self._listed = self._names()
         keeper.on_change(self._compare_tools)
 
     # Life
@@ -128,24 +129,33 @@ class WikiService:
 
     def rebuild(self, progress: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""
-        self.keeper.store.rebuild(report=progress)
+        self.keeper.rebuild(report=progress)
 
     # Tools
 
     @property
     def instructions(self) -> str:
         """The server instructions, under 2,000 characters."""
-        return instructions([tool.name for tool in self._available()[0]])
+        return instructions(self._names())
 
     def _available(self) -> tuple[list[AnyTool], Mapping[str, str]]:
         return available(self._backends())
 
+    def _names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self._available()[0])
+
     def _backends(self) -> Backends:
         """Tell what is present and healthy; a vault that is still being read counts as having pages."""
-        snapshot = self.keeper.store.snapshot
-        empty = self.keeper.settled and (snapshot is None or not snapshot.visible(ANONYMOUS))
-        embedder = self.keeper.floor is not None or self.keeper.better is not None
-        return Backends(pages=not empty, embedder=embedder, reasons=self.options.reasons or {})
+        keeper, reasons = self.keeper, dict(self.options.reasons or {})
+        snapshot = keeper.store.snapshot
+        if snapshot is not None:
+            pages = not snapshot.complete or bool(snapshot.visible(ANONYMOUS))
+        else:
+            pages = keeper.failure is None
+            if keeper.failure is not None:
+                reasons["pages"] = keeper.failure.message
+        embedder = keeper.floor is not None or keeper.better is not None
+        return Backends(pages=pages, embedder=embedder, reasons=reasons)
 
     def tools(self) -> list[ToolSpec]:
         """Return the tools whose backends are present now."""
@@ -167,10 +177,10 @@ class WikiService:
         self._listeners.append(on_tools_changed)
 
     def _compare_tools(self) -> None:
-        names = tuple(tool.name for tool in self._available()[0])
+        names = self._names()
         with self._mutex:
             before, self._listed = self._listed, names
-        if before is not None and before != names:
+        if before != names:
             for listener in self._listeners:
                 listener()
 
@@ -204,6 +214,9 @@ class WikiService:
 
     def _tool(self, name: str) -> AnyTool:
         tools, off = self._available()
+        if name in off:  # perhaps no longer: its backend may have come since somebody looked
+            self.keeper.freshen()
+            tools, off = self._available()
         for tool in tools:
             if tool.name == name:
                 return tool
@@ -214,20 +227,34 @@ class WikiService:
         raise NotFound(f"no tool named {name[:60]!r}", hint=hint)
 
     def _read(self, audience: Audience, run: Callable[[Reading], T]) -> T:
-        """Run over a fresh view, again whenever a file behind the answer turns out to have changed."""
+        """Run over a fresh view, again whenever a file turns out to have changed meanwhile."""
         keeper = self.keeper
-        for _ in range(_TRIES):
+        changing: set[str] = set()
+        for attempt in range(_TRIES):
             keeper.freshen()
-            reading = keeper.reading(audience)
+            reading = keeper.reading(audience, without=changing if attempt >= _PATIENT_TRIES else ())
             try:
                 result = run(reading)
-            except Stale as stale:
-                keeper.refresh([stale.path], reread=True)
+                stale = keeper.stale(reading.touched.values())
+            except Stale as signal:
+                stale = [signal.path]
+            except StateError as error:
+                keeper.mend(error, reading.view.snapshot)
                 continue
-            stale_paths = keeper.stale(reading.touched.values())
-            if not stale_paths:
+            except WikimcpError:
+                if attempt < _PATIENT_TRIES and keeper.moved():
+                    continue
+                raise
+            if not stale:
+                if attempt < _PATIENT_TRIES and keeper.moved():
+                    continue  # not behind this answer, but perhaps it belongs into it now
                 return result
-            keeper.refresh(stale_paths)
+            if changing.issuperset(stale) and keeper.store.vault_trouble:
+                raise Unavailable(keeper.store.vault_trouble, hint="Ask again when it is back.")
+            changing.update(stale)
+            keeper.doubt(stale)
+        if keeper.store.needs_rebuild:
+            raise keeper.unfinished()
         raise Unavailable(
             "the pages behind this answer keep changing while it is made", hint="Ask again in a moment."
         )
@@ -249,8 +276,10 @@ class WikiService:
     def _notes(self, reading: Reading) -> list[str]:
         store = self.keeper.store
         notes = [note for note in (store.degraded, store.state.note) if note]
+        if reading.left_out:
+            notes.append(f"{len(reading.left_out)} pages are changing right now and are left out")
         if not reading.view.snapshot.complete:
-            at = store.building
+            at = store.progress()
             notes.append(
                 f"the index is being built: {at.done} of {at.total} files so far; ask again for the rest"
             )
@@ -282,7 +311,7 @@ class WikiService:
 
     def prompt(self, name: str, arguments: Mapping[str, str], caller: Caller) -> str:
         """Return a prompt's text. Raises NotFound or BadArgument."""
-        return prompt_text(name, arguments, [tool.name for tool in self._available()[0]])
+        return prompt_text(name, arguments, self._names())
 
     def complete(self, kind: str, argument: str, value: str, caller: Caller) -> list[str]:
         """Return values for an argument that begin like ``value``; ``kind`` is a prompt or template."""
@@ -290,15 +319,15 @@ class WikiService:
 
     def status(self, caller: Caller) -> dict[str, Any]:
         """Return the state of index and backends; files and reasons for the operator only."""
+        self.keeper.freshen()
         tools, off = self._available()
         facts = self.options.facts or {}
         return full_status(self.keeper, caller, facts=facts, tools=[tool.name for tool in tools], off=off)
 
     def manifest(self, caller: Caller) -> dict[str, Any]:
         """Return what this wiki is: title, description, counts, clusters, tools."""
-        names = [tool.name for tool in self._available()[0]]
         return self._read(
-            _audience(caller), lambda reading: manifest(reading, tools=names, version=self.version)
+            _audience(caller), lambda reading: manifest(reading, tools=self._names(), version=self.version)
         )
 
 

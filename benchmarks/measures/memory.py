@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from itertools import cycle, islice
 
@@ -20,6 +21,9 @@ def measure(bench: Bench, recorder: Recorder) -> None:
         "MB are 1,000,000 bytes. Peaks are the kernel's (VmHWM) and count mapped index files; shares (PSS) "
         "count a page that n processes map as 1/n."
     )
+    if memory_of(os.getpid()) is None:
+        recorder.remark("this system does not tell the memory of its processes: nothing could be measured.")
+        return
     for _ in bench.repeat("memory"):
         _of_building(bench, recorder)
         _of_a_first_session(bench, recorder)

@@ -20,7 +20,10 @@ def measure(bench: Bench, recorder: Recorder) -> None:
         client.handshake()
         bench.settled(client)
         calls = workload(client, bench.questions, queries=bench.effort.queries, pages=bench.effort.pages)
-    recorder.remark("calls: " + ", ".join(f"{tool} {len(arguments)}" for tool, arguments in calls.items()))
+    recorder.remark(
+        "calls (a tool with few different arguments gets them again and again): "
+        + ", ".join(f"{tool} {len(arguments)}" for tool, arguments in calls.items())
+    )
     for _ in bench.repeat("queries inside the server"):
         command = inside("queries", str(bench.vault), str(bench.warm_state), bench.embedder)
         with bench.child(command, stdin=json.dumps(calls)) as child:

@@ -37,7 +37,7 @@ SHARED: Mapping[str, frozenset[str]] = {
     "embedders": frozenset(
         {"bert_onnx", "catalog", "hub", "model_directory", "model_store", "staging", "weights", "wheel"}
     ),
-    "lexical": frozenset({"words"}),
+    "lexical": frozenset({"documents", "segments", "terms", "words", "writers"}),
     "dense": frozenset({"scoring"}),
     "triples": frozenset(),
 }

@@ -188,7 +188,8 @@ def test_a_damaged_index_is_made_anew_and_versions_stay(quiet_wiki: LiveWiki, ha
     until(lambda: wiki.call("get_page", slug="lamp")["version"] == 2, "the edit counts")
     wiki.stop()
     [state] = [path for path in wiki.state.iterdir() if path.is_dir()]
-    index = state / (state / "current").read_text()
+    (current,) = state.glob("current-*")
+    index = state / current.read_text()
     _harm(state, index, harm)
     assert wiki.found("midnight") == ["lamp"]
     assert wiki.call("get_page", slug="lamp")["version"] == 2
@@ -210,7 +211,7 @@ def _harm(state: Path, index: Path, harm: str) -> None:
     elif harm == "no lexical":
         shutil.rmtree(index / "lexical")
     elif harm == "bad current":
-        (state / "current").write_text("index-nowhere")
+        next(state.glob("current-*")).write_text("index-nowhere")
     else:
         with sqlite3.connect(catalog) as connection:
             connection.execute("UPDATE meta SET value='999' WHERE key='format'")

@@ -19,6 +19,7 @@ from wikimcp.index.names import PageNames
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.index.view import Reading
+from wikimcp.index.visible import VisiblePages
 from wikimcp.markdown.tokens import LineIndex, span_sha256
 from wikimcp.models import ANONYMOUS, Audience, Chunk, Citation, Diagnostic, Section, Span
 from wikimcp.tools.answers import answer_tokens, finish
@@ -159,7 +160,7 @@ class SmallReading(Reading):
         self.touched = {}
         visible = [page for page in wiki.records.values() if not page.withheld or audience.drafts]
         self._pages = sorted(visible, key=lambda page: page.path)
-        self._names = PageNames(self._pages)
+        self._names = PageNames(VisiblePages.of(self._pages))
 
     @cached_property
     def _incoming(self) -> Mapping[str, Sequence[PageRecord]]:

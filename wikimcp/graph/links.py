@@ -15,14 +15,15 @@ class LinkGraph:
     first mention, ``incoming`` sorted by slug.
     """
 
-    def __init__(self, resolver: LinkResolver, outgoing: dict[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        resolver: LinkResolver,
+        outgoing: dict[str, tuple[str, ...]],
+        incoming: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self.resolver = resolver
         self.outgoing = outgoing
-        incoming: dict[str, list[str]] = {}
-        for slug in sorted(outgoing):
-            for target in outgoing[slug]:
-                incoming.setdefault(target, []).append(slug)
-        self.incoming = {target: tuple(sources) for target, sources in incoming.items()}
+        self.incoming = _turned(outgoing) if incoming is None else incoming
 
     @classmethod
     def build(
@@ -40,7 +41,14 @@ class LinkGraph:
     def updated(self, edited: Mapping[LinkTarget, Iterable[Link]]) -> LinkGraph:
         """Return the graph after edits of pages that changed no name: only their own links differ."""
         fresh = {page.slug: linked(self.resolver, page, links) for page, links in edited.items()}
-        return LinkGraph(self.resolver, {**self.outgoing, **fresh})
+        incoming = dict(self.incoming)
+        for slug, targets in fresh.items():
+            before = set(self.outgoing.get(slug, ()))
+            for target in before.symmetric_difference(targets):
+                sources = set(incoming.pop(target, ())) ^ {slug}
+                if sources:
+                    incoming[target] = tuple(sorted(sources))
+        return LinkGraph(self.resolver, {**self.outgoing, **fresh}, incoming)
 
     def in_degree(self, slug: str) -> int:
         """Return how many other pages link to a page."""
@@ -49,6 +57,14 @@ class LinkGraph:
     def resolve(self, link: Link, source: LinkTarget) -> Resolution:
         """Return where a link leads."""
         return self.resolver.resolve(link, source)
+
+
+def _turned(outgoing: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    incoming: dict[str, list[str]] = {}
+    for slug in sorted(outgoing):
+        for target in outgoing[slug]:
+            incoming.setdefault(target, []).append(slug)
+    return {target: tuple(sources) for target, sources in incoming.items()}
 
 
 def linked(resolver: LinkResolver, page: LinkTarget, links: Iterable[Link]) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice
 from typing import Any
 
 from wikimcp.index.keeper import IndexKeeper
-from wikimcp.index.view import Reading
+from wikimcp.index.snapshot import Snapshot
+from wikimcp.index.view import Reading, View
 from wikimcp.models import ANONYMOUS, Caller
 
 _MOST_DIAGNOSTICS = 500
@@ -32,34 +34,38 @@ def full_status(
         },
         "tools": list(tools),
         "tools_off": dict(off),
-        "notes": [note for note in (store.degraded, store.state.note) if note],
+        "notes": [note for note in (store.degraded, store.state.note, *store.state.remarks) if note],
     }
     if snapshot is None:
         return status
     view = keeper.view(snapshot, ANONYMOUS)
     pages = {page.rev: page.path for page in view.pages}
     partial = sum(page.partial for page in view.pages)
-    skipped = snapshot.catalog.skipped()
-    status["files"] = {"indexed": len(pages), "partial": partial, "skipped": len(skipped)}
+    status["files"] = {"indexed": len(pages), "partial": partial, "skipped": view.skipped_count}
     if not caller.operator:
         return status
-    paths = {record.rev: record.path for record in snapshot.records.values()}
     status["files"]["withheld"] = snapshot.withheld_count()
     status["vault"] = str(store.adapter.root)
     status["state_dir"] = str(store.state.root)
-    status["skipped"] = [{"path": path, **asdict(why)} for path, why in skipped]
+    status["skipped"] = [{"path": file.path, **asdict(file.why)} for file in snapshot.catalog.skipped()]
     status["withheld"] = [
         {"path": record.path, "reason": record.withheld or f"labels: {', '.join(sorted(record.labels))}"}
         for record in sorted(snapshot.records.values(), key=lambda r: r.path)
         if not record.public
     ]
-    status["diagnostics"] = [
-        {"path": paths[rev], "code": code, "message": message, "line": line}
-        for rev, rest in snapshot.catalog.diagnosed()
-        if rev in paths
-        for code, message, line in json.loads(rest).get("diagnostics", ())
-    ][:_MOST_DIAGNOSTICS]
+    status["diagnostics"] = list(islice(_diagnostics(snapshot, view), _MOST_DIAGNOSTICS))
     return status
+
+
+def _diagnostics(snapshot: Snapshot, view: View) -> Iterator[dict[str, Any]]:
+    """Yield what is odd about single pages, and about names that several claim."""
+    paths = {record.rev: record.path for record in snapshot.records.values()}
+    for rev, rest in snapshot.catalog.diagnosed():
+        for code, message, line in json.loads(rest).get("diagnostics", ()):
+            if rev in paths:
+                yield {"path": paths[rev], "code": code, "message": message, "line": line}
+    for page, why in view.all_clashes():
+        yield {"path": page.path, **asdict(why)}
 
 
 def manifest(reading: Reading, *, tools: Sequence[str], version: str) -> dict[str, Any]:

@@ -6,12 +6,14 @@ of processes. Rows are never changed in place but for stamps: an edited page get
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from wikimcp.errors import StateError
 from wikimcp.index.records import (
@@ -20,31 +22,39 @@ from wikimcp.index.records import (
     PageBody,
     PageRecord,
     Row,
+    SkippedFile,
     body_from_row,
     page_from_row,
+    sections_from_cell,
 )
-from wikimcp.models import Diagnostic, FileStamp
+from wikimcp.index.stale import BusyError, IndexDamaged
+from wikimcp.models import Diagnostic, FileStamp, Section
 
-FORMAT = 1
+FORMAT = 3
 
+_BUSY_SECONDS = 10.0
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pages ({", ".join(PAGE_COLUMNS)}, PRIMARY KEY (rev));
 CREATE UNIQUE INDEX pages_path ON pages (path);
 CREATE TABLE bodies ({", ".join(BODY_COLUMNS)}, PRIMARY KEY (rev));
-CREATE TABLE skipped (path TEXT, code TEXT, message TEXT, line INTEGER);
+CREATE TABLE skipped (path TEXT, code TEXT, message TEXT, line INTEGER, mtime_ns, size, inode);
 """
 _PAGE_SQL = f"INSERT INTO pages VALUES ({','.join('?' * len(PAGE_COLUMNS))})"
 _BODY_SQL = f"INSERT INTO bodies VALUES ({','.join('?' * len(BODY_COLUMNS))})"
 
 
 class Catalog:
-    """One catalog file. Connections belong to threads; close() closes them all."""
+    """One catalog file. Connections belong to threads, end with them, and are closed by close().
+
+    Reading raises IndexDamaged when the file is no catalog any more, StateError when it is busy or
+    away.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._local = threading.local()
-        self._open: list[sqlite3.Connection] = []
+        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._mutex = threading.Lock()
         # A replaced index is read by running calls until the last lets go of it; then it is closed.
         weakref.finalize(self, _close_all, self._open)
@@ -54,15 +64,15 @@ class Catalog:
         """Make an empty catalog file. Raises StateError when the disk refuses."""
         catalog = cls(path)
         try:
-            connection = catalog.connection
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(_SCHEMA)
+            path.touch(mode=0o600)
+            catalog.connection.execute("PRAGMA journal_mode=WAL")
+            catalog.connection.executescript(_SCHEMA)
             with catalog.transaction() as writing:
                 writing.executemany(
                     "INSERT INTO meta VALUES (?, ?)",
                     [*meta.items(), ("format", str(FORMAT)), ("generation", "0")],
                 )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             catalog.close()
             raise StateError(f"the index cannot be written ({error})") from error
         return catalog
@@ -70,16 +80,21 @@ class Catalog:
     @property
     def connection(self) -> sqlite3.Connection:
         """The connection of the calling thread."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = sqlite3.connect(
-                self._path, timeout=10.0, isolation_level=None, check_same_thread=False, cached_statements=64
+                f"{self._path.absolute().as_uri()}?mode=rw",  # never made anew where it is gone
+                uri=True,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=64,
+                factory=_Connection,
             )
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute("PRAGMA mmap_size=268435456")
             self._local.connection = connection
             with self._mutex:
-                self._open.append(connection)
+                self._open.add(connection)
         return connection
 
     def close(self) -> None:
@@ -92,84 +107,108 @@ class Catalog:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write atomically: commit at the end of the block, roll back on any error."""
         connection = self.connection
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        with translated():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        with translated():
+            return self.connection.execute(sql, values).fetchall()
 
     # Reading
 
     def meta(self) -> dict[str, str]:
         """Return all facts about the index: format, generation, adapter, settings."""
-        return dict(self.connection.execute("SELECT key, value FROM meta"))
+        return dict(self._rows("SELECT key, value FROM meta"))
 
     def generation(self) -> int:
         """Return the number of the newest committed generation."""
-        row = self.connection.execute("SELECT value FROM meta WHERE key='generation'").fetchone()
-        return int(row[0]) if row else 0
+        rows = self._rows("SELECT value FROM meta WHERE key='generation'")
+        return int(rows[0][0]) if rows else 0
 
-    def pages(self) -> tuple[dict[str, str], list[PageRecord]]:
-        """Return meta and every page, withheld ones too, by path, of one moment."""
+    def pages(self, *, since: int = 0) -> tuple[dict[str, str], list[PageRecord], list[int]]:
+        """Return of one moment: meta, the pages from rev ``since`` on by path, and the revs of all pages.
+
+        Withheld pages are among them.
+        """
         connection = self.connection
-        connection.execute("BEGIN")
-        try:
-            meta = self.meta()
-            rows = connection.execute(f"SELECT {','.join(PAGE_COLUMNS)} FROM pages ORDER BY path").fetchall()
-        finally:
-            connection.execute("COMMIT")
-        return meta, [page_from_row(row) for row in rows]
+        columns = ",".join(PAGE_COLUMNS)
+        with translated():
+            connection.execute("BEGIN")
+            try:
+                meta = self.meta()
+                rows = connection.execute(
+                    f"SELECT {columns} FROM pages WHERE rev>=? ORDER BY path", (since,)
+                ).fetchall()
+                revs = connection.execute("SELECT rev FROM pages").fetchall()
+            finally:
+                connection.execute("COMMIT")
+            with _uncollected():
+                return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
 
     def body(self, rev: int) -> PageBody | None:
         """Return the body of one rev; None when it is no longer there."""
-        row = self.connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
-        return None if row is None else body_from_row(row)
+        with translated():
+            row = self.connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
+            return None if row is None else body_from_row(row)
 
-    def sections_cell(self, rev: int) -> str | None:
-        """Return the sections cell of one rev; None when it is no longer there."""
-        row = self.connection.execute("SELECT sections FROM bodies WHERE rev=?", (rev,)).fetchone()
-        return None if row is None else row[0]
+    def sections(self, rev: int) -> tuple[Section, ...] | None:
+        """Return the sections of one rev; None when it is no longer there."""
+        with translated():
+            row = self.connection.execute("SELECT sections FROM bodies WHERE rev=?", (rev,)).fetchone()
+            return None if row is None else sections_from_cell(row[0])
 
-    def links(self) -> Iterator[tuple[int, str]]:
-        """Yield (rev, links cell) of every page that has links."""
-        yield from self.connection.execute("SELECT rev, links FROM bodies WHERE links <> ''")
+    def links(self) -> list[tuple[int, str]]:
+        """Return (rev, links cell) of every page that has links."""
+        return self._rows("SELECT rev, links FROM bodies WHERE links <> ''")
 
-    def blocks(self) -> Iterator[tuple[int, str]]:
-        """Yield (rev, rest cell as JSON text) of every page that has block ids."""
-        yield from self.connection.execute("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"blocks\"%'")
+    def blocks(self) -> list[tuple[int, str]]:
+        """Return (rev, rest cell as JSON text) of every page that has block ids."""
+        return self._rows("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"blocks\"%'")
 
-    def frontmatters(self) -> Iterator[tuple[int, str]]:
-        """Yield (rev, frontmatter as JSON text) of every page that has one."""
-        yield from self.connection.execute("SELECT rev, frontmatter FROM bodies WHERE frontmatter <> ''")
+    def frontmatters(self, *, since: int = 0) -> list[tuple[int, str]]:
+        """Return (rev, frontmatter as JSON text) of every page that has one, from rev ``since`` on."""
+        return self._rows(
+            "SELECT rev, frontmatter FROM bodies WHERE frontmatter <> '' AND rev >= ?", (since,)
+        )
 
     def chunk_keys(self, revs: Sequence[int] | None = None) -> dict[int, bytes]:
         """Return the chunk keys (8 bytes for each chunk) by rev, of all pages or of ``revs``."""
         if revs is None:
-            return dict(self.connection.execute("SELECT rev, chunk_keys FROM bodies"))
+            return dict(self._rows("SELECT rev, chunk_keys FROM bodies"))
         found: dict[int, bytes] = {}
         for rev in revs:
-            found.update(self.connection.execute("SELECT rev, chunk_keys FROM bodies WHERE rev=?", (rev,)))
+            found.update(self._rows("SELECT rev, chunk_keys FROM bodies WHERE rev=?", (rev,)))
         return found
 
     def outline_cells(self, revs: Sequence[int]) -> dict[int, tuple[bytes, bytes]]:
         """Return (traits, chunks) cells by rev."""
         marks = ",".join("?" * len(revs))
-        rows = self.connection.execute(f"SELECT rev, traits, chunks FROM bodies WHERE rev IN ({marks})", revs)
+        rows = self._rows(f"SELECT rev, traits, chunks FROM bodies WHERE rev IN ({marks})", revs)
         return {rev: (traits, chunks) for rev, traits, chunks in rows}
 
-    def skipped(self) -> list[tuple[str, Diagnostic]]:
-        """Return the files that are not served, with reasons."""
-        rows = self.connection.execute("SELECT path, code, message, line FROM skipped ORDER BY path")
-        return [(path, Diagnostic(code, message, line)) for path, code, message, line in rows]
+    def skipped(self) -> list[SkippedFile]:
+        """Return the files that are not served, with reasons, by path."""
+        rows = self._rows("SELECT * FROM skipped ORDER BY path, code")
+        return [
+            SkippedFile(path, Diagnostic(code, message, line), None if mtime is None else stamp)
+            for path, code, message, line, mtime, size, inode in rows
+            for stamp in (FileStamp(path, mtime or 0, size or 0, inode or 0),)
+        ]
+
+    def skipped_count(self) -> int:
+        """Return how many files are not served."""
+        return int(self._rows("SELECT count(DISTINCT path) FROM skipped")[0][0])
 
     def diagnosed(self) -> list[tuple[int, str]]:
         """Return (rev, rest cell as JSON text) of the pages that have diagnostics."""
-        return self.connection.execute(
-            "SELECT rev, rest FROM bodies WHERE rest LIKE '%\"diagnostics\"%'"
-        ).fetchall()
+        return self._rows("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"diagnostics\"%'")
 
     # Writing, inside a transaction of the one writer
 
@@ -203,35 +242,80 @@ class Catalog:
             [(key, str(value)) for key, value in values.items()],
         )
 
-    def set_skipped(self, skipped: Iterable[tuple[str, Diagnostic]]) -> None:
+    def set_skipped(self, skipped: Iterable[SkippedFile]) -> None:
         """Replace the list of files that are not served."""
         self.connection.execute("DELETE FROM skipped")
         self.connection.executemany(
-            "INSERT INTO skipped VALUES (?,?,?,?)", [(path, d.code, d.message, d.line) for path, d in skipped]
+            "INSERT INTO skipped VALUES (?,?,?,?,?,?,?)",
+            [
+                (s.path, s.why.code, s.why.message, s.why.line)
+                + ((s.stamp.mtime_ns, s.stamp.size, s.stamp.inode) if s.stamp else (None, None, None))
+                for s in skipped
+            ],
         )
 
 
-def _close_all(connections: list[sqlite3.Connection]) -> None:
-    while connections:
-        connections.pop().close()
+class _Connection(sqlite3.Connection):
+    """A connection that is closed when the thread it belonged to has ended."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _close_all(connections: weakref.WeakSet[_Connection]) -> None:
+    for connection in list(connections):
+        connection.close()
+    connections.clear()
+
+
+def _kind(message: str) -> type[StateError]:
+    if any(sign in message for sign in ("locked", "busy")):
+        return BusyError
+    damaged = any(sign in message for sign in ("malformed", "no such table", "no such column"))
+    return IndexDamaged if damaged else StateError
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Make many objects that stay without the collector looking through them again and again."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise errors of SQLite, and of decoding what it holds, as those of the index."""
+    try:
+        yield
+    except (sqlite3.OperationalError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
+        raise _kind(str(error))(f"the index cannot be used ({error})") from error
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"the index cannot be read ({error})") from error
+    except (ValueError, TypeError, LookupError) as error:
+        raise IndexDamaged("the index holds what was never written to it") from error
 
 
 def check(path: Path) -> str:
     """Return why a catalog file is unusable, or an empty string: a real query decides."""
+    if not path.exists():
+        return "missing"
     catalog = Catalog(path)
     try:
-        if not path.exists():
-            return "missing"
         meta = catalog.meta()
         if meta.get("format") != str(FORMAT):
             return f"format {meta.get('format', 'unknown')} instead of {FORMAT}"
-        catalog.connection.execute("SELECT rev, path FROM pages LIMIT 3").fetchall()
-        catalog.connection.execute("SELECT rev, sections FROM bodies LIMIT 3").fetchall()
-    except sqlite3.OperationalError as error:
-        # A busy database is healthy: it must never be thrown away for being busy.
-        return "" if "locked" in str(error) or "busy" in str(error) else str(error)
-    except sqlite3.DatabaseError as error:
-        return str(error)
+        with translated():
+            catalog.connection.execute("SELECT rev, path FROM pages LIMIT 3").fetchall()
+            catalog.connection.execute("SELECT rev, sections FROM bodies LIMIT 3").fetchall()
+    except BusyError:
+        return ""
+    except StateError as error:
+        return error.message
     finally:
         catalog.close()
     return ""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from wikimcp.index.prepare import changed
 from wikimcp.index.records import PageRecord
 from wikimcp.models import FileStamp, Scan
+
+LOOKS_EMPTY = "the vault looks empty; its pages are kept until they can be seen again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,18 +18,22 @@ class Changes:
     """Files to read (new, or with another stamp) and records whose file is gone.
 
     ``degraded`` says why pruning was stopped: the vault looks empty or is partly unreadable.
+    ``absent`` are paths that were asked for and are neither files nor pages of the index.
     """
 
     read: tuple[str, ...]
     removed: tuple[PageRecord, ...]
     degraded: str = ""
+    absent: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.read or self.removed)
 
 
-def compare(scan: Scan, known: Mapping[str, PageRecord]) -> Changes:
-    """Compare a full walk with all records.
+def compare(
+    scan: Scan, known: Mapping[str, PageRecord], skipped: Mapping[str, FileStamp] = MappingProxyType({})
+) -> Changes:
+    """Compare a full walk with all records, and with the stamps of files that could not be served.
 
     An empty walk over a vault that had pages prunes nothing (an unmounted drive looks like that),
     nor does a folder that could not be listed prune what lies below it.
@@ -36,16 +43,14 @@ def compare(scan: Scan, known: Mapping[str, PageRecord]) -> Changes:
     for stamp in scan.files:
         present.add(stamp.path)
         old = known.get(stamp.path)
-        if old is None or changed(old, stamp):
+        if changed(old, stamp) if old else skipped.get(stamp.path) != stamp:
             read.append(stamp.path)
     removed = [record for path, record in known.items() if path not in present]
-    if removed and not scan.files:
-        return Changes((), (), "the vault looks empty; its pages are kept until they can be seen again")
+    if len(removed) > 1 and not scan.files:  # a single page may well have been deleted
+        return Changes((), (), LOOKS_EMPTY)
     if scan.unread:
         kept = tuple(f"{folder}/" for folder in scan.unread)
-        removed = [
-            r for r in removed if not (r.path.startswith(kept) or "." in scan.unread or "" in scan.unread)
-        ]
+        removed = [record for record in removed if not record.path.startswith(kept)]
         return Changes(tuple(read), tuple(removed), f"{len(scan.unread)} folders cannot be listed")
     return Changes(tuple(read), tuple(removed))
 
@@ -59,11 +64,14 @@ def compare_some(
     """
     read = []
     removed = []
+    absent = []
     for path, stamp in stamps.items():
         old = known.get(path)
         if stamp is None:
             if old is not None:
                 removed.append(old)
+            else:
+                absent.append(path)
         elif reread or old is None or changed(old, stamp):
             read.append(path)
-    return Changes(tuple(read), tuple(removed))
+    return Changes(tuple(read), tuple(removed), absent=tuple(absent))

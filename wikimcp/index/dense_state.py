@@ -14,47 +14,55 @@ from wikimcp.ports import DenseIndex, Embedder, Ids, TokenEmbedder, Vectors
 from wikimcp.retrieval.late import LATE_DIMENSIONS, QueryTokens, late_scores, query_tokens, token_idf
 
 BuildDense = Callable[[Vectors], DenseIndex]
+KeysOf = Callable[[Sequence[int] | None], Mapping[int, bytes]]
 Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
-_IDF_SAMPLE = 20_000  # texts
 
 
 class DenseState:
-    """An embedder with the vectors that exist for it at one moment. Never changes."""
+    """An embedder with the vectors that exist for it at one moment. Never changes.
 
-    def __init__(self, embedder: Embedder, vectors: VectorFile, build: BuildDense) -> None:
-        keys, self.matrix = vectors.read()
+    ``before`` is the state that the files were in when they were last loaded: what was sorted then
+    is not sorted again. ``file_count`` tells whether the files have grown since.
+    """
+
+    def __init__(
+        self, embedder: Embedder, vectors: VectorFile, build: BuildDense, *, before: DenseState | None = None
+    ) -> None:
+        self.file_count = vectors.count()
+        stored = vectors.read()
+        self.keys, self.matrix, self.tokens = stored.keys, stored.rows, stored.tokens
         self.embedder = embedder
-        self.count = len(keys)
-        self._order = np.argsort(keys, kind="stable")
-        self._sorted = keys[self._order]
+        self.count = len(self.keys)
         self._build = build
-        self.tokens = vectors.tokens(self.count)
+        self._order: Rows
+        self._sorted: Ids
+        known = before if before is not None and self.extends(before) else None
+        first = known.count if known is not None else 0
+        self._order = np.argsort(self.keys[first:], kind="stable") + first
+        if known is not None:
+            at = np.searchsorted(known._sorted, self.keys[self._order], side="right")
+            self._order = np.insert(known._order, at, self._order)
+            if "table" in known.__dict__:
+                self.__dict__["table"] = known.table
+        self._sorted = self.keys[self._order]
+
+    def extends(self, before: DenseState) -> bool:
+        """Whether this is ``before`` with rows added: a row found there is the same one here."""
+        if self is before:
+            return True
+        return before.count <= self.count and bool((self.keys[: before.count] == before.keys).all())
 
     @cached_property
     def index(self) -> DenseIndex:
         """The index over all rows, built at its first use."""
         return self._build(self.matrix)
 
-    def query_tokens(self, query: str) -> QueryTokens | None:
-        """Return a question's tokens for late interaction; None without token lists or tokens."""
-        if self.tokens is None or not isinstance(self.embedder, TokenEmbedder):
-            return None
-        (ids,) = self.embedder.token_ids([query])
-        return query_tokens(ids.astype(np.int64), self._table, self._idf)
-
     @cached_property
-    def _table(self) -> Vectors:
+    def table(self) -> Vectors:
+        """The token vectors of an embedder that has them."""
         assert isinstance(self.embedder, TokenEmbedder)
         return self.embedder.token_vectors(LATE_DIMENSIONS)
-
-    @cached_property
-    def _idf(self) -> Vectors:
-        """Token idf over (a sample of) the texts."""
-        assert self.tokens is not None
-        texts = min(self.count, _IDF_SAMPLE)
-        _, ends = self.tokens.bounds(np.arange(texts))
-        return token_idf(self.tokens.flat[: ends[-1]], texts, len(self._table))
 
     def rows_of(self, keys: Ids) -> Rows:
         """Return the row of each key, -1 where there is no vector yet."""
@@ -77,22 +85,74 @@ NO_HITS = DenseHits(np.zeros(0, np.uint64), np.zeros(0, np.float32))
 
 
 class ChunkRows:
-    """Which rows the chunks of some visible pages use: built once for a view and a DenseState."""
+    """Which rows the chunks of some pages use: for one set of revs and one DenseState.
 
-    def __init__(self, state: DenseState, keys_by_rev: Mapping[int, bytes], revs: Sequence[int]) -> None:
+    Made by ``of``, which goes on from the rows of an earlier set, so that an edit costs little.
+    """
+
+    def __init__(self, state: DenseState, revs: Ids, counts: Rows, keys: Ids, rows: Rows) -> None:
         self.state = state
-        ordered = sorted(revs)
-        cells = [keys_by_rev.get(rev, b"") for rev in ordered]
-        counts = np.fromiter((len(cell) // 8 for cell in cells), np.int64, len(cells))
-        self._revs = np.array(ordered, np.uint64)
+        self.keys = keys
+        self.rows = rows
+        self.missing = int((rows < 0).sum())
+        self._revs = revs
+        self._counts = counts
         self._starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        self.rows = state.rows_of(np.frombuffer(b"".join(cells), np.uint64))
-        self.missing = int((self.rows < 0).sum())
+
+    @classmethod
+    def of(
+        cls, state: DenseState, revs: Sequence[int], keys_of: KeysOf, *, before: ChunkRows | None = None
+    ) -> ChunkRows:
+        """Return the rows of the chunks of ``revs``; ``keys_of`` reads the chunk keys by rev."""
+        wanted = np.sort(np.array(revs, np.uint64))
+        if before is not None:
+            found = before._changed(state, wanted, keys_of)
+            if found is not None:
+                return found
+        return cls._read(state, wanted, keys_of(None))
+
+    @classmethod
+    def _read(cls, state: DenseState, revs: Ids, keys_by_rev: Mapping[int, bytes]) -> ChunkRows:
+        cells = [keys_by_rev.get(rev, b"") for rev in revs.tolist()]
+        counts = np.fromiter((len(cell) // 8 for cell in cells), np.int64, len(cells))
+        keys = np.frombuffer(b"".join(cells), np.uint64)
+        return cls(state, revs, counts, keys, state.rows_of(keys))
+
+    def _changed(self, state: DenseState, wanted: Ids, keys_of: KeysOf) -> ChunkRows | None:
+        """Return these rows with some revs out and newer ones in; None when that is not what changed."""
+        stays = np.isin(self._revs, wanted, assume_unique=True)
+        come = wanted[~np.isin(wanted, self._revs, assume_unique=True)]
+        if not state.extends(self.state) or (len(come) and stays.any() and come[0] < self._revs[stays][-1]):
+            return None
+        if len(come) > len(wanted) // 2:
+            return None
+        added = self._read(state, come, keys_of(come.tolist()) if len(come) else {})
+        kept = np.repeat(stays, self._counts)
+        keys, rows = self.keys[kept], self.rows[kept]
+        if state is not self.state and self.missing:
+            unknown = np.flatnonzero(rows < 0)
+            rows[unknown] = state.rows_of(keys[unknown])
+        return ChunkRows(
+            state,
+            np.concatenate((self._revs[stays], come)),
+            np.concatenate((self._counts[stays], added._counts)),
+            np.concatenate((keys, added.keys)),
+            np.concatenate((rows, added.rows)),
+        )
 
     @property
     def total(self) -> int:
         """Number of chunks."""
         return len(self.rows)
+
+    def missing_revs(self) -> list[int]:
+        """Return the revs of the pages with a chunk that has no vector."""
+        found: list[int] = np.unique(np.repeat(self._revs, self._counts)[self.rows < 0]).tolist()
+        return found
+
+    def missing_keys(self) -> set[bytes]:
+        """Return the keys of the chunks that have no vector."""
+        return {key.tobytes() for key in self.keys[self.rows < 0]}
 
     def rows_for(self, chunk_ids: Ids) -> Rows:
         """Return the row of each chunk, -1 where it has no vector or is not visible."""
@@ -111,23 +171,32 @@ class ChunkRows:
     @cached_property
     def _by_row(self) -> tuple[Ids, Rows]:
         """Chunk ids in order of their rows, and those rows."""
-        counts = np.diff(self._starts)
-        ordinals = np.arange(self.total) - np.repeat(self._starts[:-1], counts)
-        ids = (np.repeat(self._revs, counts) << _ORDINAL_BITS) | ordinals.astype(np.uint64)
+        ordinals = np.arange(self.total) - np.repeat(self._starts[:-1], self._counts)
+        ids = (np.repeat(self._revs, self._counts) << _ORDINAL_BITS) | ordinals.astype(np.uint64)
         order = np.argsort(self.rows, kind="stable")
         return ids[order], self.rows[order]
 
     @cached_property
+    def _uses(self) -> NDArray[np.int64]:
+        """How many of the chunks use each row."""
+        return np.bincount(self.rows[self.rows >= 0], minlength=self.state.count)
+
+    @cached_property
     def _used(self) -> Rows | None:
         """The rows in use, or None when every row is: the common case needs no mask."""
-        used = np.unique(self.rows[self.rows >= 0])
-        return None if len(used) == self.state.count else used
+        return self._distinct(self.rows)
+
+    def _distinct(self, rows: Rows) -> Rows | None:
+        """Return the distinct rows, sorted, None when they are all there are."""
+        used = np.zeros(self.state.count, bool)
+        used[rows[rows >= 0]] = True
+        return None if used.all() else np.flatnonzero(used)
 
     def search(self, query: Vectors, *, limit: int, allowed: Ids | None = None) -> DenseHits:
         """Return the chunks of the best ``limit`` rows; ``allowed`` are sorted revs, or None for all."""
         rows = self._used
         if allowed is not None:
-            within = np.repeat(np.isin(self._revs, allowed), np.diff(self._starts)) & (self.rows >= 0)
+            within = np.repeat(np.isin(self._revs, allowed), self._counts) & (self.rows >= 0)
             rows = np.unique(self.rows[within])
         found, cosines = self.state.index.search(query, limit=limit, allowed=rows)
         ids, sorted_rows = self._by_row
@@ -149,6 +218,24 @@ class ChunkRows:
         # vecdot, not @: the BLAS would wake its threads for it, which stalls on a busy machine.
         found[known] = np.vecdot(self.state.matrix[rows[known]], query)
         return found
+
+    def query_tokens(self, query: str) -> QueryTokens | None:
+        """Return a question's tokens for late interaction; None without token lists or tokens."""
+        embedder = self.state.embedder
+        if self.state.tokens is None or not self.state.count or not isinstance(embedder, TokenEmbedder):
+            return None
+        (ids,) = embedder.token_ids([query])
+        return query_tokens(ids.astype(np.int64), self.state.table, self._idf)
+
+    @cached_property
+    def _idf(self) -> Vectors:
+        """Token idf over the texts in use: rows that nothing visible uses leave no trace."""
+        tokens = self.state.tokens
+        assert tokens is not None
+        used = self._uses > 0
+        starts, ends = tokens.bounds(np.arange(self.state.count))
+        flat = tokens.flat if used.all() else tokens.flat[np.repeat(used, ends - starts)]
+        return token_idf(flat, int(used.sum()), len(self.state.table))
 
     def late(self, query: QueryTokens, chunk_ids: Ids) -> Vectors:
         """Return the late-interaction score of each chunk, 0 where its tokens are not known."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from wikimcp.errors import WikimcpError
-from wikimcp.index.dense_state import BuildDense, DenseState
+from wikimcp.index.catalog import Catalog
+from wikimcp.index.dense_state import BuildDense, ChunkRows, DenseState
+from wikimcp.index.lock import ProcessLock
 from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.state import StateDir
@@ -35,37 +38,45 @@ class EmbedderVectors:
         self._build = build
         self._file: VectorFile | None = None
         self._loaded: DenseState | None = None
+        self._rows: tuple[Catalog, ChunkRows] | None = None
         self._mutex = threading.Lock()
+        self._appending: ProcessLock | None = None
 
     @property
     def file(self) -> VectorFile:
         """The vector file; opened late, since asking an embedder for its dimension may load it."""
         if self._file is None:
             self._file = VectorFile(
-                self._state.vectors(self.embedder.name), dimension=self.embedder.dimension
+                self._folder,
+                dimension=self.embedder.dimension,
+                with_tokens=isinstance(self.embedder, TokenEmbedder),
             )
         return self._file
+
+    @property
+    def _folder(self) -> Path:
+        return self._state.vectors(self.embedder.name)
+
+    @property
+    def lock(self) -> ProcessLock:
+        """The lock of whoever appends vectors of this embedder: one process at a time."""
+        if self._appending is None:
+            self._appending = ProcessLock(self._folder / "append.lock")
+        return self._appending
 
     def load(self) -> DenseState:
         """Return the vectors on disk; loaded again only when their number changed."""
         with self._mutex:
-            if self._loaded is None or self._loaded.count != self.file.count():
-                self._loaded = DenseState(self.embedder, self.file, self._build)
+            if self._loaded is None or self._loaded.file_count != self.file.count():
+                self._loaded = DenseState(self.embedder, self.file, self._build, before=self._loaded)
             return self._loaded
 
-    def missing(self, snapshot: Snapshot, pages: Sequence[PageRecord]) -> list[PageRecord]:
-        """Return the pages with at least one chunk that has no vector."""
-        if not pages:
-            return []
-        state = self.load()
-        by_rev = snapshot.catalog.chunk_keys()
-        cells = [by_rev.get(page.rev, b"") for page in pages]
-        rows = state.rows_of(np.frombuffer(b"".join(cells), np.uint64))
-        lacking = np.flatnonzero(rows < 0)
-        if not len(lacking):
-            return []
-        ends = np.cumsum([len(cell) // 8 for cell in cells])
-        return [pages[at] for at in np.unique(np.searchsorted(ends, lacking, side="right"))]
+    def _chunk_rows(self, snapshot: Snapshot, pages: Sequence[PageRecord]) -> ChunkRows:
+        catalog = snapshot.catalog
+        before = self._rows[1] if self._rows is not None and self._rows[0] is catalog else None
+        rows = ChunkRows.of(self.load(), [page.rev for page in pages], catalog.chunk_keys, before=before)
+        self._rows = (catalog, rows)
+        return rows
 
     def grow(
         self,
@@ -78,19 +89,23 @@ class EmbedderVectors:
     ) -> None:
         """Embed what is missing of ``pages``, appending batch by batch, until done or stopped.
 
-        The caller holds the embed lock. A page that changed meanwhile is left to the next round.
+        The caller holds ``lock``. A page that changed meanwhile is left to the next round.
         """
-        todo = self.missing(snapshot, pages)
+        rows = self._chunk_rows(snapshot, pages)
+        if not rows.missing:
+            return
+        lacking = set(rows.missing_revs())
+        wanted = rows.missing_keys()
+        todo = [page for page in pages if page.rev in lacking]
         total = sum(page.chunk_count for page in todo)
         done = 0
-        have = set(self.load_keys())
         batch: dict[bytes, str] = {}
         most = _STATIC_BATCH if isinstance(self.embedder, TokenEmbedder) else _TRANSFORMER_BATCH
         for page in todo:
             for key, text in _texts(snapshot, adapter, page):
-                if key not in have:
+                if key in wanted:
                     batch[key] = text
-                    have.add(key)
+                    wanted.discard(key)
             done += page.chunk_count
             if len(batch) >= most:
                 self._append(batch)
@@ -103,12 +118,6 @@ class EmbedderVectors:
             self._append(batch)
         if report:
             report("embedding", total, total)
-
-    def load_keys(self) -> list[bytes]:
-        """Return the keys that have a vector."""
-        keys, _ = self.file.read()
-        raw = keys.tobytes()
-        return [raw[at : at + 8] for at in range(0, len(raw), 8)]
 
     def _append(self, batch: dict[bytes, str]) -> None:
         texts = list(batch.values())

@@ -1,4 +1,4 @@
-"""Keeps one process's index fresh: first load, reconciling, watching, embedding behind the answers.
+"""The live index of one process: first load, following the vault, and views for its readers.
 
 Every process freshens before it answers; one process at a time, the holder of the leader lock,
 also does what nobody waits for: it follows edits between calls and grows the vectors.
@@ -7,34 +7,26 @@ also does what nobody waits for: it follows edits between calls and grows the ve
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from wikimcp.errors import Unavailable, WikimcpError
+from wikimcp.errors import StateError, Unavailable, WikimcpError
 from wikimcp.index.dense_state import DenseState
 from wikimcp.index.embedding import EmbedderVectors
+from wikimcp.index.freshness import Freshness
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.store import IndexStore
 from wikimcp.index.view import Reading, View
-from wikimcp.index.watch import VaultWatcher
 from wikimcp.models import ANONYMOUS, Audience
 
 log = logging.getLogger("wikimcp.index")
 
-_PAGE_SUFFIXES = (".md", ".markdown", ".org")
-_TICK = 0.1  # seconds between two looks at the watcher by the leader
-_SWEEP = 60.0  # seconds between full walks where the watcher works
-# Where nothing can be watched, a walk precedes every answer while it is cheap; a longer one stays
-# good for some multiple of the time it takes.
-_CHEAP_SWEEP = 0.02
-_SWEEP_SHARE = 10.0
-_OTHER_FILES_SWEEP = 2.0  # seconds between walks for files that are no pages
+_TICK = 0.1  # seconds between two looks of the background threads
+_RETRY = 1.0  # seconds between two tries to begin where beginning failed
 _STAY_SHARE = 0.1  # a better embedder that took over stays while it lacks less than this
 Report = Callable[[str, int, int], None]
 
@@ -71,23 +63,19 @@ class IndexKeeper:
         self.store = store
         self.floor = floor
         self.better = better
-        self._watch = watch
+        self.freshness = Freshness(store, watch=watch)
         self._wait_seconds = wait_seconds
-        self._watcher: VaultWatcher | None = None
-        self._leader = ProcessLock(store.state.root / "leader.lock")
+        self._leader = ProcessLock(store.state.root / f"leader-{store.key}.lock")
         self._stop = threading.Event()
-        self._ready = threading.Event()
         self._settled = threading.Event()
         self._failure: WikimcpError | None = None
-        self._scanned = 0.0
-        self._verified = time.monotonic()
-        self._scan_wanted = False
-        self._sweep_good_for = 0.0
+        self._tried = 0.0
         self._threads: list[threading.Thread] = []
         self._views: dict[Audience, View] = {}
         self._views_mutex = threading.Lock()
         self._better_on = False
         self._listeners: list[Callable[[], None]] = []
+        self._announced: Snapshot | None = None
 
     # Life
 
@@ -103,11 +91,10 @@ class IndexKeeper:
         if self._stop.is_set():
             return
         self._stop.set()
-        self._ready.set()
+        self.store.loaded.set()
         for thread in self._threads:
             thread.join(timeout=1.0)
-        if self._watcher is not None:
-            self._watcher.close()
+        self.freshness.close()
         self._leader.release()
         self.store.close()
 
@@ -116,127 +103,137 @@ class IndexKeeper:
         self._listeners.append(listener)
 
     def open(self, *, report: Report | None = None) -> None:
-        """Load the index and bring it in line with the disk, in this thread."""
+        """Load the index and bring it in line with the disk, in this thread.
+
+        Leaves it unsettled while another process is making the index.
+        """
+        self._tried = time.monotonic()
         try:
-            self.store.open()
-            if self.store.snapshot is not None:
-                self._ready.set()
-            if self._watch and self._watcher is None:
-                self._watcher = VaultWatcher(self.store.adapter.source_root)
-            self._scanned = time.monotonic()
-            self.store.refresh(report=report)
-            self._verified = time.monotonic()
+            if self.store.snapshot is None:
+                self.store.open()
+            self.freshness.begin()
+            if self.store.refresh(report=report):
+                self.freshness.note_walk()
+                self._settled.set()
+            else:
+                self.store.sync()
             self._failure = None
         except WikimcpError as error:
             self._failure = error
+            self._settled.set()
             log.error("%s", error)
         finally:
-            self._ready.set()
-            self._settled.set()
             self._announce()
 
     def _follow(self) -> None:
-        self.open()
-        while not self._stop.wait(_TICK):
+        while not self._stop.is_set():
             try:
-                if self._failure is not None or self.store.snapshot is None:
-                    self._retry()
+                if self._failure is not None:
+                    if time.monotonic() - self._tried > _RETRY:
+                        self.open()
+                elif not self._settled.is_set():
+                    self.open()
+                elif self.store.needs_rebuild:
+                    self.store.refresh()
+                    self._announce()
                 elif self._leader.held or self._leader.acquire(timeout=0):
                     self.freshen()
-                    due = _OTHER_FILES_SWEEP if self._scan_wanted else _SWEEP
-                    if time.monotonic() - self._scanned > due:
-                        self.scan()
-            except WikimcpError as error:
+                    self.freshness.sweep()
+                    self._announce()
+                else:
+                    self.store.sync()
+                    self._announce()
+            except (WikimcpError, OSError) as error:
                 log.warning("%s", error)
             except Exception:
                 log.exception("following the vault failed; trying again")
-
-    def _retry(self) -> None:
-        """Try again after a failed start: the vault may be there now, or be indexed by another process."""
-        if time.monotonic() - self._scanned < 1.0:
-            return
-        self._scanned = time.monotonic()
-        self.open()
+            self._stop.wait(_TICK)
 
     # Freshness
 
     def freshen(self) -> None:
-        """Bring the snapshot in line with all that is known to have changed. Called before answers."""
-        self.store.sync()
-        watcher = self._watcher
-        if watcher is not None and watcher.healthy:
-            moved = watcher.drain()
-            if moved:
-                self._take(moved)
-            if self._settled.is_set() and watcher.healthy:
-                self._verified = time.monotonic()
-        elif self._settled.is_set() and time.monotonic() - self._scanned >= self._sweep_good_for:
-            self.scan()
+        """Bring the snapshot in line with all that happened before this call. Called before answers."""
+        if self._settled.is_set() and self._failure is None:
+            self.freshness.freshen()
+        else:
+            self.store.sync()
+        self._announce()
 
     def scan(self) -> None:
         """Walk the whole vault and refresh what differs."""
-        started, before = time.monotonic(), self.store.snapshot
-        self._scan_wanted = False
-        self.refresh(None)
-        self._scanned = self._verified = time.monotonic()
-        if self.store.snapshot is before:  # the time of a walk alone, without the work of a change
-            took = self._scanned - started
-            self._sweep_good_for = 0.0 if took < _CHEAP_SWEEP else _SWEEP_SHARE * took
+        self.freshness.walk()
+        self._announce()
 
-    def refresh(self, paths: Collection[str] | None, *, reread: bool = False) -> None:
-        """Refresh page files by path, or everything; ``reread`` distrusts the stamps of files."""
-        before = self.store.snapshot
-        self.store.refresh(paths, reread=reread)
-        if self.store.snapshot is not before:
-            self._announce()
+    def doubt(self, paths: Collection[str]) -> None:
+        """Have files read again that an answer found to be other than indexed."""
+        self.freshness.doubt(paths)
 
-    def _take(self, moved: Iterable[str]) -> None:
-        root = self.store.adapter.source_root
-        pages: set[str] = set()
-        walk = False
-        for absolute in moved:
-            path = _relative(absolute, root)
-            if path is None or any(part.startswith(".") for part in path.split("/")[:-1]):
-                # Below a dot folder only its settings matter, and they change which pages there are.
-                walk = walk or absolute.endswith((".obsidian/app.json",))
-            elif path.lower().endswith(_PAGE_SUFFIXES):
-                pages.add(path)
-            elif not os.path.isfile(absolute):
-                walk = True  # a folder came or went: watchers tell nothing of the files in it
-            else:
-                self._scan_wanted = True
-        known = self.store.snapshot.records if self.store.snapshot else {}
-        if walk or not pages <= known.keys():
-            # A page that is new may be one that was renamed: both ends must be seen at once.
-            self.scan()
-        elif pages:
-            self.refresh(pages)
+    def moved(self) -> bool:
+        """Whether anything has moved on disk since the last look that the index does not know yet."""
+        return self.freshness.peek()
+
+    def mend(self, error: StateError, snapshot: Snapshot) -> None:
+        """Have an index made anew that could not be read, and wait a moment for it."""
+        self.store.suspect(error, snapshot)
+        if not self._threads:
+            self.store.refresh()
+            return
+        deadline = time.monotonic() + self._wait_seconds
+        while self.store.needs_rebuild and time.monotonic() < deadline and not self._stop.is_set():
+            self._stop.wait(_TICK / 4)
 
     def _announce(self) -> None:
-        for listener in self._listeners:
-            listener()
+        """Tell the listeners when there is another snapshot than the last time."""
+        snapshot = self.store.snapshot
+        if snapshot is not self._announced or self._failure is not None:
+            self._announced = snapshot
+            for listener in self._listeners:
+                listener()
 
     # Reading
 
-    def reading(self, audience: Audience = ANONYMOUS) -> Reading:
+    def reading(self, audience: Audience = ANONYMOUS, *, without: Collection[str] = ()) -> Reading:
         """Return a handle on what is there now for an audience.
 
-        Waits a moment for the first load. Raises Unavailable with the progress while there is
+        Pages at paths ``without``, and those that moved but could not be taken into the index yet, are
+        left out. Waits a moment for the first load. Raises Unavailable with the progress while there is
         nothing to read yet, or the error that keeps the index from being made.
         """
-        self._settled.wait(timeout=self._wait_seconds)
+        snapshot = self._awaited()
+        left_out = {path for path in (*without, *self.freshness.behind) if path in snapshot.records}
+        if left_out:
+            view = View(snapshot.without(left_out), audience, self.store.adapter)
+        else:
+            view = self.view(snapshot, audience)
+        static = self.floor.load() if self.floor is not None else None
+        return Reading(
+            view,
+            dense=self._dense(view),
+            static=static if static and static.count else None,
+            left_out=frozenset(left_out),
+        )
+
+    def _awaited(self) -> Snapshot:
+        """Return the newest snapshot; wait a moment where there is none, or none in line with the disk."""
+        deadline = time.monotonic() + self._wait_seconds
+        if not self._settled.is_set():
+            while self.store.snapshot is None and self._failure is None and time.monotonic() < deadline:
+                if self.store.loaded.wait(timeout=_TICK):
+                    break
+            if (snapshot := self.store.snapshot) is not None and snapshot.complete:
+                self._settled.wait(timeout=max(0.0, deadline - time.monotonic()))
         snapshot = self.store.snapshot
         if snapshot is None:
-            if self._failure is not None:
-                raise self._failure
-            at = self.store.building
-            raise Unavailable(
-                f"the index is being built: {at.done} of {at.total} files so far",
-                hint="Ask again in a few seconds.",
-            )
-        view = self.view(snapshot, audience)
-        static = self.floor.load() if self.floor is not None else None
-        return Reading(view, dense=self._dense(view), static=static if static and static.count else None)
+            raise self._failure or self.unfinished()
+        return snapshot
+
+    def unfinished(self) -> Unavailable:
+        """Return the error of an index that is still being made."""
+        at = self.store.progress()
+        return Unavailable(
+            f"the index is being built: {at.done} of {at.total} files so far",
+            hint="Ask again in a few seconds.",
+        )
 
     def view(self, snapshot: Snapshot, audience: Audience) -> View:
         """Return what an audience may see of a snapshot, shared by all its calls."""
@@ -269,10 +266,22 @@ class IndexKeeper:
         """Whether the start's reconciling with the disk is done."""
         return self._settled.is_set()
 
+    @property
+    def failure(self) -> WikimcpError | None:
+        """What keeps the index from being made, if anything does."""
+        return self._failure
+
     def stale(self, pages: Iterable[PageRecord]) -> list[str]:
         """Return the paths of pages whose files are not as they were when indexed."""
-        stat = self.store.adapter.stat
-        return [page.path for page in pages if stat(page.path) != page.stamp]
+        stat, trouble = self.store.adapter.stat, bool(self.store.vault_trouble)
+        found = ((page, stat(page.path)) for page in pages)
+        # In a vault that cannot be seen nothing is there; that is no reason to drop it.
+        return [page.path for page, now in found if now != page.stamp and not (now is None and trouble)]
+
+    def rebuild(self, *, report: Report | None = None) -> None:
+        """Make the index anew beside the old one and swap it in."""
+        self.store.rebuild(report=report)
+        self._announce()
 
     def stamp(self, reading: Reading | None) -> IndexStamp:
         """Return the state of the index for a result that was read from ``reading``."""
@@ -287,16 +296,16 @@ class IndexKeeper:
             pages=len(view.pages),
             pending=pending,
             skipped=view.skipped_count,
-            age_seconds=round(time.monotonic() - self._verified),
+            age_seconds=round(time.monotonic() - self.freshness.verified),
             dense=dense,
         )
 
     def _state(self, snapshot: Snapshot) -> str:
-        if self.store.degraded or self.store.state.note:
-            return "degraded"
         if not snapshot.complete:
             return "building"
-        return "ready" if self._settled.is_set() else "reconciling"
+        if self.store.degraded or self.store.state.note:
+            return "degraded"
+        return "ready" if self._settled.is_set() and not self.freshness.pending else "reconciling"
 
     def _pending(self, view: View, state: DenseState | None) -> tuple[int, str]:
         if self.floor is None and self.better is None:
@@ -309,33 +318,35 @@ class IndexKeeper:
     # Vectors
 
     def _embed(self) -> None:
-        done: tuple[int, bool] | None = None
+        done: Snapshot | None = None
         while not self._stop.wait(_TICK):
             snapshot = self.store.snapshot
-            if snapshot is None or not self._leader.held or done == (id(snapshot), True):
+            if snapshot is None or snapshot is done or not self._leader.held:
                 continue
             try:
-                self.grow(stop=self._stop)
-                done = (id(snapshot), self.store.snapshot is snapshot)
+                if not self.grow():
+                    continue  # another process appends vectors
             except WikimcpError as error:
                 log.warning("%s", error)
-                done = (id(snapshot), True)
             except Exception:
                 log.exception("embedding failed")
-                done = (id(snapshot), True)
+            done = snapshot
 
-    def grow(self, *, stop: threading.Event | None = None, report: Report | None = None) -> None:
-        """Embed every chunk that lacks a vector: the floor first, then the better embedder."""
-        for vectors in (self.floor, self.better):
-            if vectors is not None:
-                self._grow(vectors, stop=stop or self._stop, report=report)
+    def grow(self, *, report: Report | None = None) -> bool:
+        """Embed every chunk that lacks a vector: the floor first, then the better embedder.
 
-    def _grow(self, vectors: EmbedderVectors, *, stop: threading.Event, report: Report | None) -> None:
-        snapshot = self.store.snapshot
-        if snapshot is not None:
-            pages = self._embedded_pages(snapshot)
-            vectors.grow(snapshot, self.store.adapter, pages, stop=stop, report=report)
-            self._announce()
+        Returns False when another process is at it.
+        """
+        wanted = [vectors for vectors in (self.floor, self.better) if vectors is not None]
+        return all([self._grow(vectors, report=report) for vectors in wanted])
+
+    def _grow(self, vectors: EmbedderVectors, *, report: Report | None) -> bool:
+        with vectors.lock.hold(timeout=0) as mine:
+            snapshot = self.store.snapshot
+            if mine and snapshot is not None:
+                pages = self._embedded_pages(snapshot)
+                vectors.grow(snapshot, self.store.adapter, pages, stop=self._stop, report=report)
+        return mine
 
     def _embedded_pages(self, snapshot: Snapshot) -> Sequence[PageRecord]:
         if snapshot.hidden is not None:
@@ -348,16 +359,18 @@ class IndexKeeper:
         ``vectors`` says how far: ``none`` is the lexical index, ``floor`` the first embedder's
         vectors, ``all`` those of the better one too. Raises what keeps the index from being made.
         """
-        if not self._settled.is_set() and not self._threads:
-            self.open(report=report)
-        self._settled.wait()
+        while not self._settled.is_set() and not self._stop.is_set():
+            if not self._threads:
+                self.open(report=report)
+            if not self._settled.wait(timeout=_TICK) and report:
+                at = self.store.progress()
+                report("reading", at.done, at.total)
         if self._failure is not None:
             raise self._failure
         wanted = {"none": (), "floor": (self.floor,), "all": (self.floor, self.better)}[vectors]
         for embedder in wanted:
             while embedder is not None and not self._stop.is_set() and self._lacking(embedder):
-                if self._leader.held or self._leader.acquire(timeout=0):
-                    self._grow(embedder, stop=self._stop, report=report)
+                if self._grow(embedder, report=report):
                     break
                 time.sleep(_TICK)  # another process embeds: its vectors will do
 
@@ -365,10 +378,3 @@ class IndexKeeper:
         """Return how many chunks of the newest snapshot an embedder has no vector for."""
         snapshot = self.store.snapshot
         return self.view(snapshot, ANONYMOUS).chunk_rows(vectors.load()).missing if snapshot else 0
-
-
-def _relative(absolute: str, root: Path) -> str | None:
-    prefix = f"{root}{os.sep}"
-    if not absolute.startswith(prefix):
-        return None
-    return absolute[len(prefix) :].replace(os.sep, "/")

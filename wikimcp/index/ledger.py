@@ -7,7 +7,8 @@ same page. Touching a file changes nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,44 +50,61 @@ class Sighting:
     at: str
 
 
+class LedgerDamaged(StateError):
+    """The ledger is no database any more, or one of another make."""
+
+
 class Ledger:
-    """The ledger file; used by the one writer only, so it holds a single connection."""
+    """The ledger file; used by the one writer only, so it holds a single connection.
+
+    A power cut may undo the last entries: they are counted again from the content. Raises
+    LedgerDamaged when the file cannot be read, StateError when it cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
-        try:
-            self._connection = sqlite3.connect(
-                path, timeout=10.0, isolation_level=None, check_same_thread=False
-            )
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.executescript(_SCHEMA)
-        except sqlite3.Error as error:
-            raise StateError(
-                f"the version ledger cannot be used ({error})",
-                hint="Move ledger.sqlite aside to start a new one.",
-            ) from error
         self._entries: dict[str, Entry] = {}
         self._by_id: dict[str, str] = {}
         self._by_hash: dict[str, str] = {}
         self._seen = -1
+        with _translated():
+            self._connection = sqlite3.connect(
+                path, timeout=10.0, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with _translated():
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self._connection.executescript(_SCHEMA)
+            self.sync()
+        except StateError:
+            self._connection.close()
+            raise
 
     def sync(self) -> None:
         """Read again what other processes wrote; cheap when they wrote nothing."""
-        seen = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
-        if seen == self._seen:
-            return
+        with _translated():
+            seen = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+            if seen == self._seen:
+                return
+            rows = self._connection.execute(
+                "SELECT path, declared_id, content_hash, version, gone, moved_to FROM pages"
+            ).fetchall()
         self._seen = seen
-        rows = self._connection.execute("SELECT path, declared_id, content_hash, version, gone FROM pages")
         self._entries = {row[0]: Entry(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows}
         self._by_id.clear()
         self._by_hash.clear()
-        self._index_gone(entry for entry in self._entries.values() if entry.gone)
+        self._index_gone(self._entries[row[0]] for row in rows if row[4] and not row[5])
 
     def _index_gone(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             if entry.declared_id:
                 self._by_id[entry.declared_id] = entry.path
             self._by_hash[entry.content_hash] = entry.path
+
+    def seed(self, entries: Iterable[Entry]) -> None:
+        """Fill a new ledger with what the index still knows, so that no version goes back."""
+        if not self._entries:
+            self._save(list(entries))
 
     def retire(self, paths: Iterable[str]) -> None:
         """Note that files are gone, so that a page that turns up elsewhere can be told as moved."""
@@ -106,7 +124,9 @@ class Ledger:
         ids: list[tuple[str, str]] = []
         history: list[tuple[str, int, str, str]] = []
         for seen in sightings:
-            known = self._entries.get(seen.path) or self._moved_from(seen)
+            known = self._entry_before(seen)
+            if known and known.gone:
+                self._forget_gone(known)
             if known and known.path != seen.path:
                 moves.append((seen.path, known.path))
             ids.append((seen.canonical_id, seen.path))
@@ -122,11 +142,28 @@ class Ledger:
         self._save(changed, history, moves, ids)
         return versions
 
+    def _entry_before(self, seen: Sighting) -> Entry | None:
+        """Return the entry that a page goes on from; one that came back goes on from its newest."""
+        own = self._entries.get(seen.path)
+        if own and not own.gone:
+            return own
+        moved = self._moved_from(seen)
+        if own and moved:
+            return max(own, moved, key=lambda entry: entry.version)
+        return own or moved
+
     def _moved_from(self, seen: Sighting) -> Entry | None:
         """Find the vanished page this one was: by declared id, else by equal content."""
         path = self._by_id.get(seen.declared_id) if seen.declared_id else None
         entry = self._entries.get(path or self._by_hash.get(seen.content_hash, ""))
         return entry if entry and entry.gone else None
+
+    def _forget_gone(self, entry: Entry) -> None:
+        """Look no more for a page that was found again."""
+        if self._by_id.get(entry.declared_id) == entry.path:
+            del self._by_id[entry.declared_id]
+        if self._by_hash.get(entry.content_hash) == entry.path:
+            del self._by_hash[entry.content_hash]
 
     def _save(
         self,
@@ -137,26 +174,40 @@ class Ledger:
     ) -> None:
         if not entries:
             return
-        try:
+        with _translated():
             self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(
-                "INSERT OR REPLACE INTO pages (path, declared_id, content_hash, version, gone)"
-                " VALUES (?,?,?,?,?)",
-                [(e.path, e.declared_id, e.content_hash, e.version, int(e.gone)) for e in entries],
-            )
-            self._connection.executemany("INSERT OR REPLACE INTO history VALUES (?,?,?,?)", history)
-            self._connection.executemany("UPDATE pages SET moved_to=? WHERE path=?", moves)
-            self._connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
-            self._connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise StateError(f"the version ledger cannot be written ({error})") from error
+            try:
+                self._connection.executemany(
+                    "INSERT OR REPLACE INTO pages (path, declared_id, content_hash, version, gone)"
+                    " VALUES (?,?,?,?,?)",
+                    [(e.path, e.declared_id, e.content_hash, e.version, int(e.gone)) for e in entries],
+                )
+                self._connection.executemany("INSERT OR REPLACE INTO history VALUES (?,?,?,?)", history)
+                self._connection.executemany("UPDATE pages SET moved_to=? WHERE path=?", moves)
+                self._connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
+                self._connection.execute("COMMIT")
+            except sqlite3.Error:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
         self._entries.update((entry.path, entry) for entry in entries)
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn errors of SQLite into those of the house; a busy or full disk is no damage."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        damaged = "no such column" in str(error) or "malformed" in str(error)
+        kind = LedgerDamaged if damaged else StateError
+        raise kind(f"the version ledger cannot be used ({error})") from error
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise LedgerDamaged(f"the version ledger cannot be read ({error})") from error
 
 
 def path_of_former_id(ledger: Path, canonical_id: str) -> str:

@@ -31,6 +31,9 @@ else:
         return True
 
 
+_POLL_SECONDS = 0.003
+
+
 class ProcessLock:
     """An exclusive lock among processes and, with a plain mutex, among threads of this one."""
 
@@ -45,23 +48,36 @@ class ProcessLock:
         return self._descriptor is not None
 
     def acquire(self, *, timeout: float) -> bool:
-        """Take the lock within ``timeout`` seconds (0: try once); False when somebody else has it."""
+        """Take the lock within ``timeout`` seconds (0: try once); False when somebody else has it.
+
+        Raises OSError when the lock file can be neither opened nor made.
+        """
         deadline = time.monotonic() + timeout
         if not self._mutex.acquire(timeout=max(timeout, 0)) if timeout else not self._mutex.acquire(False):
             return False
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            descriptor = self._open_locked(deadline)
         except OSError:
             self._mutex.release()
             raise
-        while not _try_lock(descriptor):
-            if time.monotonic() >= deadline:
-                os.close(descriptor)
-                self._mutex.release()
-                return False
-            time.sleep(0.003)
+        if descriptor is None:
+            self._mutex.release()
+            return False
         self._descriptor = descriptor
         return True
+
+    def _open_locked(self, deadline: float) -> int | None:
+        while True:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            while not (locked := _try_lock(descriptor)) and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
+            if locked and _is_at(descriptor, self._path):
+                return descriptor
+            os.close(descriptor)
+            if not locked:
+                return None
+            # The folder was removed and made anew meanwhile: that lock excludes nobody.
 
     def release(self) -> None:
         """Give the lock back; harmless when it is not held."""
@@ -79,3 +95,11 @@ class ProcessLock:
         finally:
             if taken:
                 self.release()
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file is the one that its path leads to now."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from heapq import nlargest
 
 from wikimcp.errors import Ambiguous, NotFound, nearest
 from wikimcp.index.records import PageRecord
+from wikimcp.index.visible import VisiblePages
 
 _MOST_CANDIDATES = 12
 _MOST_COMPARED = 60
@@ -21,25 +22,13 @@ def fold(name: str) -> str:
 
 
 class PageNames:
-    """Lookup tables over the visible pages, each built at its first use."""
+    """Lookup tables over the visible pages, by exact name and, built at their first use, by others."""
 
-    def __init__(self, pages: Sequence[PageRecord]) -> None:
-        self._pages = pages
-
-    @cached_property
-    def slugs(self) -> dict[str, PageRecord]:
-        """Pages by exact slug."""
-        return {page.slug: page for page in self._pages}
-
-    @cached_property
-    def paths(self) -> dict[str, PageRecord]:
-        """Pages by exact path."""
-        return {page.path: page for page in self._pages}
-
-    @cached_property
-    def ids(self) -> dict[str, PageRecord]:
-        """Pages by canonical id."""
-        return {page.canonical_id: page for page in self._pages}
+    def __init__(self, visible: VisiblePages) -> None:
+        self._pages = visible.pages
+        self.slugs = visible.by_slug
+        self.paths = visible.by_path
+        self.ids = visible.by_id
 
     @cached_property
     def _folded_slugs(self) -> dict[str, list[PageRecord]]:

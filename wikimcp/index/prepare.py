@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from wikimcp.index.records import PageRecord, Row, body_row, record_of
 from wikimcp.lexical.words import has_cjk, identifier_tokens
 from wikimcp.markdown.tokens import visible_text
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage
-from wikimcp.ports import LexicalChunk, LexicalPage, VaultAdapter
+from wikimcp.ports import FileContent, LexicalChunk, LexicalPage, VaultAdapter
 from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
 from wikimcp.retrieval.traits import section_traits
+
+log = logging.getLogger("wikimcp.index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,15 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that cannot be served, and why. ``gone``: it vanished between the walk and the read."""
+    """A file that cannot be served, and why. ``gone``: it vanished between the walk and the read.
+
+    ``stamp`` is that of a file which need not be read again until it changes.
+    """
 
     path: str
     diagnostic: Diagnostic
     gone: bool = False
+    stamp: FileStamp | None = None
 
 
 def prepare(adapter: VaultAdapter, path: str) -> Prepared | Skipped:
@@ -47,7 +54,17 @@ def prepare(adapter: VaultAdapter, path: str) -> Prepared | Skipped:
     except OSError as error:
         return Skipped(path, Diagnostic("unreadable", f"the file cannot be read ({error.strerror})"))
     if content.encoding == "binary":
-        return Skipped(path, next(iter(content.diagnostics), Diagnostic("binary", "not a text file")))
+        why = next(iter(content.diagnostics), Diagnostic("binary", "not a text file"))
+        return Skipped(path, why, stamp=content.stamp)
+    try:
+        return _prepared(adapter, content)
+    except Exception:
+        log.exception("parsing %s failed", path)
+        why = Diagnostic("unparsed", "reading this file failed; the server's log holds the details")
+        return Skipped(path, why, stamp=content.stamp)
+
+
+def _prepared(adapter: VaultAdapter, content: FileContent) -> Prepared:
     page = adapter.parse(content)
     updated_at = page.updated_at or iso_time(content.stamp.mtime_ns)
     record = record_of(page, rev=0, version=page.fixed_version, stamp=content.stamp, updated_at=updated_at)
@@ -80,7 +97,8 @@ def chunk_texts(page: ParsedPage, text: str) -> list[tuple[tuple[str, ...], str]
 def _traits(page: ParsedPage, text: str) -> bytes:
     numbers = array("q")
     for section in page.body.sections:
-        numbers.extend(section_traits(text[section.own.start : section.own.end], section.level))
+        own = text[section.own.start : section.own.end]
+        numbers.extend(section_traits(own, section.level, section.heading_path))
     return numbers.tobytes()
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import insort
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from wikimcp.index.catalog import Catalog
 from wikimcp.index.records import PageRecord
 from wikimcp.models import ANONYMOUS, Audience
 from wikimcp.ports import LexicalSearcher
+
+_MOST_CARRIED = 4  # audiences whose lists are carried over; the others are made when asked for
+_MOST_INSERTED = 200
+_path = attrgetter("path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +56,59 @@ class Snapshot:
         self.complete = complete
         self._visible: dict[Audience, list[PageRecord]] = {}
 
+    def changed(
+        self,
+        *,
+        removed: Iterable[PageRecord] = (),
+        added: Iterable[PageRecord] = (),
+        **facts: Any,  # noqa: ANN401 - any of the constructor's
+    ) -> Snapshot:
+        """Return the snapshot after this one: records out and in, and other facts as given."""
+        went, come = list(removed), list(added)
+        kept = {
+            name: getattr(self, name)
+            for name in ("generation", "catalog", "searcher", "hidden", "ledger", "attachments", "complete")
+        }
+        after = Snapshot(records=with_records(self.records, removed=went, added=come), **{**kept, **facts})
+        for audience, visible in list(self._visible.items())[:_MOST_CARRIED]:
+            after._visible[audience] = _carried(visible, audience, went, come)
+        return after
+
+    def without(self, paths: Collection[str]) -> Snapshot:
+        """Return the snapshot without some pages, for a reader who may not have them."""
+        return self.changed(removed=[self.records[path] for path in paths if path in self.records])
+
+    @cached_property
+    def newest_rev(self) -> int:
+        """The highest rev of all records."""
+        return max((record.rev for record in self.records.values()), default=0)
+
     def visible(self, audience: Audience = ANONYMOUS) -> list[PageRecord]:
         """Return the pages an audience may see, by path."""
         found = self._visible.get(audience)
         if found is None:
             found = [record for record in self.records.values() if may_see(audience, record)]
-            found.sort(key=lambda record: record.path)
+            found.sort(key=_path)
             self._visible[audience] = found
         return found
 
     def withheld_count(self) -> int:
         """Return how many pages not everybody may see (for the operator)."""
         return sum(not record.public for record in self.records.values())
+
+
+def _carried(
+    visible: list[PageRecord], audience: Audience, went: list[PageRecord], come: list[PageRecord]
+) -> list[PageRecord]:
+    """Return a sorted list of visible pages after some changed."""
+    gone = {record.path for record in (*went, *come)}
+    after = [record for record in visible if record.path not in gone]
+    shown = [record for record in come if may_see(audience, record)]
+    if len(shown) > _MOST_INSERTED:
+        return sorted((*after, *shown), key=_path)
+    for record in shown:
+        insort(after, record, key=_path)
+    return after
 
 
 def may_see(audience: Audience, record: PageRecord) -> bool:

@@ -1,6 +1,8 @@
-"""The signal that a file is not what the snapshot says: the service refreshes and asks again."""
+"""The signals of a reader to its service: a file moved on, or the index itself cannot be read."""
 
 from __future__ import annotations
+
+from wikimcp.errors import StateError
 
 
 class Stale(Exception):
@@ -9,3 +11,11 @@ class Stale(Exception):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
+
+
+class BusyError(StateError):
+    """The index is healthy but another process is at it: it must never be thrown away for that."""
+
+
+class IndexDamaged(StateError):
+    """What is on disk is no index any more: it is to be made anew from the vault."""

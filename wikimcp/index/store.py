@@ -7,53 +7,44 @@ lexical and dense members are given.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
-import sqlite3
+import os
+import shutil
 import threading
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection
+from itertools import islice
 from pathlib import Path
 
 from wikimcp.errors import StateError, VaultError
-from wikimcp.index.catalog import Catalog, check
+from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
+from wikimcp.index.catalog import check
 from wikimcp.index.changes import Changes, compare, compare_some
-from wikimcp.index.ledger import Ledger
+from wikimcp.index.folder import IndexFolder, Loaded, OpenLexical
+from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged
 from wikimcp.index.lock import ProcessLock
-from wikimcp.index.parse_pool import POOL_FROM, spare_workers
-from wikimcp.index.snapshot import Progress, Snapshot, with_records
+from wikimcp.index.snapshot import Progress, Snapshot
+from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.index.state import StateDir
-from wikimcp.index.writer import Applied, IndexWriter
+from wikimcp.index.writer import IndexWriter
 from wikimcp.index.writer import Progress as Report
 from wikimcp.models import Scan
-from wikimcp.ports import LexicalIndex, VaultAdapter
+from wikimcp.ports import VaultAdapter
 
 log = logging.getLogger("wikimcp.index")
 
-_FIRST_SLICE = 2_000  # files of a first build that are published before the rest
-_BUSY_SECONDS = 8.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    folder: Path
-    catalog: Catalog
-    lexical: LexicalIndex
-    hidden: LexicalIndex | None
-
-    def close(self) -> None:
-        self.catalog.close()
-        self.lexical.close()
-        if self.hidden is not None:
-            self.hidden.close()
+_BUSY_SECONDS = 3.0  # that a refresh waits for the one of another process
+_BETWEEN_COMMITS = 2.0  # seconds that a writer may take from its first commit to its last
+_SAMPLE = 20  # pages that are looked for before others are taken to be deleted
 
 
 class IndexStore:
     """One vault's index in one process.
 
-    ``fingerprint`` names everything that shapes the index (adapter, globs, caps, drafts): an index
-    of another fingerprint is not served but rebuilt beside and swapped.
+    ``fingerprint`` names everything that shapes the index (adapter, globs, caps, drafts): servers of
+    another fingerprint keep another index in the same state directory.
     """
 
     def __init__(
@@ -61,23 +52,29 @@ class IndexStore:
         *,
         adapter: VaultAdapter,
         state: StateDir,
-        open_lexical: Callable[[Path], LexicalIndex],
+        open_lexical: OpenLexical,
         fingerprint: dict[str, str],
         keep_hidden: bool = False,
     ) -> None:
         self.adapter = adapter
         self.state = state
-        self.degraded = ""
         self.building = Progress()
+        self.loaded = threading.Event()
+        self.walk_seconds = 0.0  # that the last walk over the vault took
         self._open_lexical = open_lexical
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
+        self.key = hashlib.sha256(self._fingerprint.encode()).hexdigest()[:12]
         self._keep_hidden = keep_hidden
+        # Who writes holds the lock first, then the mutex; who reads holds the mutex alone.
         self._lock = ProcessLock(state.root / "write.lock")
         self._mutex = threading.RLock()
-        self._opened: _Opened | None = None
+        self._opened: IndexFolder | None = None
         self._ledger: Ledger | None = None
         self._snapshot: Snapshot | None = None
         self._damaged = ""
+        self._damaged_folder: Path | None = None
+        self.vault_trouble = ""
+        self._write_trouble = ""
 
     # Reading
 
@@ -86,94 +83,10 @@ class IndexStore:
         """The newest snapshot loaded by this process; None before the first."""
         return self._snapshot
 
-    def open(self) -> bool:
-        """Load the index on disk if it fits; False when there is none that can be served."""
-        with self._mutex:
-            folder = self.state.current()
-            if folder is None:
-                return False
-            reason = check(folder / "catalog.sqlite")
-            if reason:
-                self._damaged = reason
-                log.warning("the index cannot be used and is rebuilt: %s", reason)
-                return False
-            try:
-                opened = self._open_folder(folder)
-            except (StateError, sqlite3.Error, OSError) as error:
-                self._damaged = str(error)
-                log.warning("the index cannot be opened and is rebuilt: %s", error)
-                return False
-            if opened.catalog.meta().get("fingerprint") != self._fingerprint:
-                opened.close()
-                self._damaged = "made with other settings"
-                return False
-            try:
-                self._load(opened)
-            except (StateError, sqlite3.Error) as error:
-                opened.close()
-                self._damaged = str(error)
-                log.warning("the index cannot be read and is rebuilt: %s", error)
-                return False
-            return True
-
-    def _open_folder(self, folder: Path) -> _Opened:
-        catalog = Catalog(folder / "catalog.sqlite")
-        lexical = self._open_lexical(folder / "lexical")
-        hidden = self._open_lexical(folder / "hidden") if self._keep_hidden else None
-        return _Opened(folder, catalog, lexical, hidden)
-
-    def _load(self, opened: _Opened) -> None:
-        """Load a whole snapshot; waits for a writer that is between its two commits."""
-        deadline = time.monotonic() + 2.0
-        while True:
-            meta, records = opened.catalog.pages()
-            searcher = opened.lexical.searcher()
-            generation = int(meta["generation"])
-            if searcher.generation == generation or time.monotonic() > deadline:
-                break
-            time.sleep(0.005)
-        if searcher.generation != generation:
-            # A writer died between its commits. What is there is served; unknown revs are no hits.
-            self._damaged = f"lexical generation {searcher.generation}, catalog {generation}"
-        self._adopt(opened)
-        self._snapshot = Snapshot(
-            generation=generation,
-            records={record.path: record for record in records},
-            catalog=opened.catalog,
-            ledger=self.state.ledger,
-            searcher=searcher,
-            hidden=opened.hidden.searcher() if opened.hidden else None,
-            complete=meta.get("complete") == "1",
-            attachments=self._attachments(),
-        )
-
-    def _attachments(self) -> frozenset[str]:
-        return self._snapshot.attachments if self._snapshot else frozenset()
-
-    def _adopt(self, opened: _Opened) -> None:
-        previous, self._opened = self._opened, opened
-        if previous is not None and previous is not opened:
-            # Running calls may still read it: its files go when the last of them is done.
-            previous.lexical.close()
-
-    def sync(self) -> None:
-        """Take over what another process committed. Costs microseconds when nothing moved."""
-        opened, snapshot = self._opened, self._snapshot
-        if opened is None or snapshot is None:
-            if self.state.current() is not None:
-                self.open()
-            return
-        try:
-            generation = opened.catalog.generation()
-        except sqlite3.Error:
-            generation = -1
-        if generation == snapshot.generation and opened.folder == self.state.current():
-            return
-        with self._mutex:
-            if opened.folder != self.state.current() or generation < 0:
-                self.open()
-            elif self._snapshot is snapshot:
-                self._load(opened)
+    @property
+    def degraded(self) -> str:
+        """Why answers may not be all that the vault holds; empty when they are."""
+        return self.vault_trouble or self._write_trouble
 
     @property
     def needs_rebuild(self) -> str:
@@ -182,87 +95,251 @@ class IndexStore:
             return self._damaged
         return "" if self._snapshot is not None else "no index yet"
 
+    def progress(self) -> Progress:
+        """Return how far a build is, in this process or in another that shares the state directory."""
+        return self.building if self.building.total else Progress(*self.state.progress())
+
+    def _mark_damaged(self, reason: str, folder: Path | None) -> None:
+        self._damaged, self._damaged_folder = reason, folder
+
+    def _use(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.loaded.set()
+
+    def open(self) -> bool:
+        """Load the index on disk if it fits; False when there is none that can be served."""
+        with self._mutex:
+            folder = self.state.current(self.key)
+            if folder is None:
+                return False
+            reason = check(folder / "catalog.sqlite")
+            opened: IndexFolder | None = None
+            try:
+                if reason:
+                    raise StateError(reason)
+                opened = IndexFolder.open(folder, self._open_lexical, keep_hidden=self._keep_hidden)
+                if opened.catalog.meta().get("fingerprint") != self._fingerprint:
+                    raise StateError("it was made with other settings")
+                loaded = self._load_whole(opened)
+            except (StateError, OSError) as error:
+                if opened is not None:
+                    opened.close()
+                self._mark_damaged(error.message if isinstance(error, StateError) else str(error), folder)
+                log.warning("the index cannot be used and is made anew: %s", self._damaged)
+                return False
+            self.state.mark_used(self.key)
+            self._adopt(opened)
+            if loaded is not None:
+                self._damaged = ""
+                attachments = self._snapshot.attachments if self._snapshot else frozenset()
+                ledger = self.state.ledger
+                self._use(snapshot_loaded(opened, loaded, ledger=ledger, attachments=attachments))
+            return loaded is not None
+
+    def _load_whole(self, opened: IndexFolder) -> Loaded | None:
+        """Load everything; waits for a writer that is between its commits."""
+        deadline = time.monotonic() + _BETWEEN_COMMITS
+        while (loaded := opened.load()) is None and time.monotonic() < deadline:
+            if self._lock.held:
+                break
+            time.sleep(0.005)
+        return loaded
+
+    def _adopt(self, opened: IndexFolder) -> None:
+        # Running calls may still read the one before: its files go when the last of them is done.
+        previous, self._opened = self._opened, opened
+        if previous is not None and previous is not opened:
+            previous.lexical.close()
+
+    def sync(self) -> None:
+        """Take over what another process committed. Costs microseconds when nothing moved."""
+        folder = self.state.current(self.key)
+        opened, snapshot = self._opened, self._snapshot
+        if folder is None or (self._damaged and self._damaged_folder == folder):
+            return
+        if opened is not None and snapshot is not None and opened.path == folder:
+            try:
+                if opened.catalog.generation() == snapshot.generation:
+                    return
+            except StateError:
+                return  # whoever reads more of it will be told
+        if not self._mutex.acquire(timeout=0.0 if self.building.total else _BUSY_SECONDS):
+            return
+        try:
+            self._catch_up(folder)
+        finally:
+            self._mutex.release()
+
+    def _catch_up(self, folder: Path) -> None:
+        """Load what is newer on disk than the snapshot, or another index that took its place."""
+        opened, snapshot = self._opened, self._snapshot
+        if opened is None or snapshot is None or opened.path != folder:
+            self.open()
+            return
+        if opened.catalog.generation() == snapshot.generation:
+            return
+        deadline = time.monotonic() + _BETWEEN_COMMITS
+        newest = snapshot.newest_rev
+        while (loaded := opened.load(since=newest + 1)) is None:
+            if self._lock.held or time.monotonic() > deadline:
+                return
+            time.sleep(0.002)
+        present = set(loaded.revs)
+        removed = [record for record in snapshot.records.values() if record.rev not in present]
+        self._use(
+            snapshot.changed(
+                removed=removed,
+                added=loaded.records,
+                generation=loaded.generation,
+                searcher=loaded.searcher,
+                hidden=loaded.hidden,
+                complete=loaded.complete,
+            )
+        )
+
+    def suspect(self, error: StateError, snapshot: Snapshot) -> None:
+        """Take note that reading a snapshot failed: the next refresh makes the index anew."""
+        current = self._snapshot
+        if current is None or current.catalog is not snapshot.catalog or self._damaged:
+            return
+        gone = self.state.current(self.key) is None
+        if gone or isinstance(error, IndexDamaged):
+            reason = "its folder is gone" if gone else error.message
+            log.warning("the index cannot be read and is made anew: %s", reason)
+            self._mark_damaged(reason, self._opened.path if self._opened else None)
+
     # Writing
 
     def refresh(
-        self, paths: Collection[str] | None = None, *, reread: bool = False, report: Report | None = None
+        self,
+        paths: Collection[str] | None = None,
+        *,
+        reread: bool = False,
+        report: Report | None = None,
     ) -> bool:
         """Bring the index in line with the disk: all of it, or the given page files.
 
-        ``reread`` distrusts the stamps of the given files.
-
-        Returns False when another process is writing for longer than a refresh may take. Raises
-        VaultError when the vault is not readable and nothing was indexed before.
+        ``reread`` distrusts the stamps of the given files. Returns False when
+        that cannot be done now: another process writes, this one builds, or the disk refuses
+        (``degraded`` says so). Raises VaultError when the vault cannot be read and nothing was
+        indexed before.
         """
-        with self._mutex, self._lock.hold(timeout=_BUSY_SECONDS) as mine:
-            if not mine:
-                self.sync()
-                return False
-            self.sync()
-            if self.needs_rebuild or self._snapshot is None or not self._snapshot.complete:
-                self._build(report)
-                return True
-            if paths is None:
-                return self._refresh_all(report)
-            stamps = {path: self.adapter.stat(path) for path in paths}
-            changes = compare_some(stamps, self._snapshot.records, reread=reread)
-            if changes.removed and self._vault_gone():
-                return True
-            self._apply(changes, report=report)
-            return True
-
-    def _vault_gone(self) -> bool:
-        """Whether files vanish because the whole vault did: then nothing is dropped."""
-        if self.adapter.source_root.is_dir():
+        if self.building.total:
             return False
-        self.degraded = "the vault cannot be seen; its pages are kept as last read"
-        return True
+        timeout = 0.0 if self.state.progress()[1] else _BUSY_SECONDS
+        try:
+            with self._lock.hold(timeout=timeout) as mine:
+                if not mine:
+                    return False
+                with self._mutex:
+                    self._refresh(paths, reread=reread, report=report)
+                    self._write_trouble = ""
+                    return True
+        except VaultError:
+            raise
+        except IndexDamaged as error:
+            self._mark_damaged(error.message, self._opened.path if self._opened else None)
+        except LedgerDamaged as error:
+            self._replace_ledger(error)
+        except (StateError, OSError) as error:
+            self._note_write_trouble(error)
+        return False
 
-    def _refresh_all(self, report: Report | None) -> bool:
+    def _note_write_trouble(self, error: StateError | OSError) -> None:
+        """Go on with what there is when the disk refuses; raise StateError when there is nothing."""
+        reason = error.message if isinstance(error, StateError) else f"the disk refuses ({error.strerror})"
+        if self._snapshot is None:
+            raise StateError(reason) from error
+        self._write_trouble = f"{reason}: pages are served as last indexed"
+
+    def _refresh(self, paths: Collection[str] | None, *, reread: bool, report: Report | None) -> None:
+        self._catch_up_locked()
+        snapshot = self._snapshot
+        if self.needs_rebuild or snapshot is None or not snapshot.complete:
+            self._build(report)
+        elif paths is None:
+            self._refresh_all(report)
+        elif paths:
+            self._refresh_some(paths, reread, report)
+
+    def _catch_up_locked(self) -> None:
+        """Load what is newest, and find out whether the last writer came to its end."""
+        folder = self.state.current(self.key)
+        if folder is None:
+            if self._snapshot is not None:
+                self._mark_damaged("its folder is gone", None)
+            return
+        if self._damaged and self._damaged_folder != folder:
+            self._mark_damaged("", None)  # another process has made it anew
+        if self._damaged:
+            return
+        try:
+            self._catch_up(folder)
+            if not self._damaged and self._opened is not None and not self._opened.whole():
+                self._mark_damaged("a write to it was cut short", folder)
+        except BusyError:
+            raise
+        except StateError as error:  # nobody else writes now: what cannot be read is no index
+            self._mark_damaged(error.message, folder)
+
+    def _refresh_some(self, paths: Collection[str], reread: bool, report: Report | None) -> None:
+        snapshot = self._snapshot
+        assert snapshot is not None
+        stamps = {path: self.adapter.stat(path) for path in paths}
+        changes = compare_some(stamps, snapshot.records, reread=reread)
+        if changes.removed and not self._others_there(changes):
+            self._refresh_all(report)
+        else:
+            self._apply(changes, report=report)
+
+    def _others_there(self, changes: Changes) -> bool:
+        """Whether pages seem to be gone by themselves, and not with their folder or the whole vault."""
         assert self._snapshot is not None
+        gone = {record.path for record in changes.removed}
+        if any(_unreachable(self.adapter.source_root / path) for path in gone):
+            return False
+        others = (path for path in self._snapshot.records if path not in gone)
+        return any(self.adapter.stat(path) is not None for path in islice(others, _SAMPLE))
+
+    def _refresh_all(self, report: Report | None) -> None:
+        assert self._snapshot is not None and self._opened is not None
+        began = time.monotonic()
         try:
             scan = self.adapter.scan()
+            self.walk_seconds = time.monotonic() - began
         except VaultError as error:
-            self.degraded = error.message
-            return True
-        changes = compare(scan, self._snapshot.records)
-        self.degraded = changes.degraded
-        self._snapshot.attachments = scan.attachments
+            self.vault_trouble = f"{error.message}: its pages are kept as last read"
+            return
+        skipped = {file.path: file.stamp for file in self._opened.catalog.skipped() if file.stamp}
+        changes = compare(scan, self._snapshot.records, skipped)
+        self.vault_trouble = changes.degraded
+        if scan.attachments != self._snapshot.attachments:
+            self._use(self._snapshot.changed(attachments=scan.attachments))
         self._apply(changes, scan=scan, report=report)
-        return True
 
     def _apply(self, changes: Changes, *, scan: Scan | None = None, report: Report | None = None) -> None:
         snapshot, opened = self._snapshot, self._opened
         assert snapshot is not None and opened is not None
-        if not changes and scan is None:
+        if not changes and not changes.absent and scan is None:
             return
         writer = self._writer(opened)
-        walked = scan.diagnostics if scan else None
-        if not changes and walked == tuple(opened.catalog.skipped()):
-            return
-        applied = writer.apply(changes, dict(snapshot.records), walked=walked, progress=report)
-        self._publish(applied, snapshot, opened)
+        applied = writer.apply(changes, dict(snapshot.records), scan=scan, progress=report)
+        if applied.moved_on or applied.restamped:
+            self._use(snapshot_after(applied, snapshot, opened))
 
-    def _publish(self, applied: Applied, before: Snapshot, opened: _Opened, *, complete: bool = True) -> None:
-        records = with_records(
-            before.records, removed=applied.removed, added=[*applied.added, *applied.restamped]
-        )
-        moved = applied.generation != before.generation
-        self._snapshot = Snapshot(
-            generation=applied.generation,
-            records=records,
-            catalog=opened.catalog,
-            ledger=self.state.ledger,
-            searcher=opened.lexical.searcher() if moved else before.searcher,
-            hidden=opened.hidden.searcher() if opened.hidden and moved else before.hidden,
-            attachments=before.attachments,
-            complete=complete,
-        )
-
-    def _writer(self, opened: _Opened) -> IndexWriter:
-        if self._ledger is None:
+    def _writer(self, opened: IndexFolder) -> IndexWriter:
+        try:
+            if self._ledger is None:
+                self._ledger = Ledger(self.state.ledger)
+            self._ledger.sync()
+        except LedgerDamaged as error:
+            self._replace_ledger(error)
             self._ledger = Ledger(self.state.ledger)
-        self._ledger.sync()
+        if self._snapshot is not None:
+            self._ledger.seed(
+                Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
+                for r in self._snapshot.records.values()
+            )
         return IndexWriter(
             adapter=self.adapter,
             catalog=opened.catalog,
@@ -271,77 +348,54 @@ class IndexStore:
             ledger=self._ledger,
         )
 
+    def _replace_ledger(self, error: LedgerDamaged) -> None:
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.close()
+        aside = self.state.set_ledger_aside()
+        log.warning("%s; it is kept as %s and a new one is begun", error.message, aside.name)
+
+    # Building
+
     def rebuild(self, *, report: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""
-        with self._mutex, self._lock.hold(timeout=600.0) as mine:
+        with self._lock.hold(timeout=600.0) as mine:
             if not mine:
                 raise StateError("another process has been writing the index for ten minutes")
-            self._build(report)
+            with self._mutex:
+                self._build(report)
 
     def _build(self, report: Report | None) -> None:
         scan = self.adapter.scan()
-        folder = self.state.new_index()
-        Catalog.create(
-            folder / "catalog.sqlite",
-            {"fingerprint": self._fingerprint, "adapter": self.adapter.name, "complete": "0"},
-        ).close()
-        opened = self._open_folder(folder)
-        old = self._snapshot
-        serve_old = old is not None and old.complete and not self._damaged
-        snapshot = Snapshot(
-            generation=0,
-            records={},
-            catalog=opened.catalog,
-            ledger=self.state.ledger,
-            searcher=opened.lexical.searcher(),
-            complete=False,
-        )
-        paths = [stamp.path for stamp in scan.files]
-        slices = [paths[:_FIRST_SLICE], paths[_FIRST_SLICE:]] if len(paths) > _FIRST_SLICE else [paths]
-        self.building = Progress(0, len(paths))
-        workers = spare_workers() if len(paths) >= POOL_FROM else 0
-        done = 0
+        total = len(scan.files)
+        served = self._snapshot if self._snapshot and self._snapshot.complete and not self._damaged else None
 
-        def progress(stage: str, at: int, _: int) -> None:
-            self.building = Progress(done + at, len(paths))
+        def tell(stage: str, done: int) -> None:
+            self.building = Progress(done, max(total, 1))
+            self.state.tell_progress(done, max(total, 1))
             if report:
-                report(stage, done + at, len(paths))
+                report(stage, done, total)
 
-        for number, part in enumerate(slices):
-            last = number == len(slices) - 1
-            applied = self._writer(opened).apply(
-                Changes(tuple(part), ()),
-                dict(snapshot.records),
-                walked=scan.diagnostics if last else None,
-                complete=last,
-                fresh=number == 0,
-                workers=workers,
-                progress=progress,
-            )
-            done += len(part)
-            before, snapshot = snapshot, self._after_slice(applied, snapshot, opened, scan, complete=last)
-            del before
-            if last or not serve_old:
-                self._adopt(opened)
-                self._snapshot = snapshot
-                self.state.publish(folder)
+        meta = {"fingerprint": self._fingerprint, "adapter": self.adapter.name, "complete": "0"}
+        tell("reading", 0)
+        folder = self.state.new_index()
+        try:
+            opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self._keep_hidden, meta=meta)
+            writer = self._writer(opened)
+            for snapshot in fill(opened, scan, writer=writer, ledger=self.state.ledger, tell=tell):
+                if snapshot.complete or served is None:
+                    self.state.publish(self.key, folder)
+                    self._adopt(opened)
+                    self._use(snapshot)
+        except BaseException:
+            if self._opened is None or self._opened.path != folder:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        finally:
+            self.building = Progress()
+            self.state.end_progress()
         self._damaged = ""
-        self.degraded = compare(scan, snapshot.records).degraded
-        self.building = Progress()
-
-    def _after_slice(
-        self, applied: Applied, before: Snapshot, opened: _Opened, scan: Scan, *, complete: bool
-    ) -> Snapshot:
-        return Snapshot(
-            generation=applied.generation,
-            records=with_records(before.records, removed=(), added=applied.added),
-            catalog=opened.catalog,
-            ledger=self.state.ledger,
-            searcher=opened.lexical.searcher(),
-            hidden=opened.hidden.searcher() if opened.hidden else None,
-            attachments=scan.attachments,
-            complete=complete,
-        )
+        self.vault_trouble = compare(scan, snapshot.records).degraded
 
     def close(self) -> None:
         """Release files and locks."""
@@ -353,3 +407,14 @@ class IndexStore:
                 self._ledger.close()
                 self._ledger = None
             self.state.close()
+
+
+def _unreachable(path: Path) -> bool:
+    """Whether it cannot be told if a file is there: could not read is never does not exist."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return False

@@ -1,12 +1,14 @@
-"""Vectors on disk: an append-only pair of files per embedder, keyed by the hash of the embedded text.
+"""Vectors on disk: append-only files per embedder, keyed by the hash of the embedded text.
 
-``keys.u64`` names row *i* of ``rows.f32``. Rows are written and flushed before their keys, so a
-torn write leaves rows without keys, which the next append overwrites. Nothing is embedded twice.
+``keys.u64`` names row *i* of ``rows.f32``; where the embedder has tokens, those of row *i* end at
+``ends.i64[i]`` in ``tokens.u16``. Rows and tokens are flushed before their keys, so a torn write
+leaves rows without keys, which the next append overwrites. Nothing is embedded twice.
 """
 
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,73 +20,8 @@ from wikimcp.errors import StateError
 from wikimcp.ports import Vectors
 
 Keys = NDArray[np.uint64]
-
-
-class VectorFile:
-    """The vectors of one embedder. Many readers; one appender at a time (under the embed lock)."""
-
-    def __init__(self, folder: Path, *, dimension: int) -> None:
-        self._keys_path = folder / "keys.u64"
-        self._rows_path = folder / "rows.f32"
-        self._tokens_path = folder / "tokens.u16"
-        self._ends_path = folder / "ends.i64"
-        self._folder = folder
-        self._dimension = dimension
-
-    def count(self) -> int:
-        """Return the number of complete rows."""
-        try:
-            keys = self._keys_path.stat().st_size // 8
-            rows = self._rows_path.stat().st_size // (4 * self._dimension)
-        except FileNotFoundError:
-            return 0
-        return min(keys, rows)
-
-    def read(self) -> tuple[Keys, Vectors]:
-        """Return keys of shape (n,) and rows of shape (n, dimension), memory-mapped, read-only."""
-        count = self.count()
-        if not count:
-            return np.zeros(0, np.uint64), np.zeros((0, self._dimension), np.float32)
-        keys = np.fromfile(self._keys_path, dtype=np.uint64, count=count)
-        rows: Vectors = np.memmap(self._rows_path, dtype=np.float32, mode="r", shape=(count, self._dimension))
-        return keys, rows
-
-    def tokens(self, count: int) -> TokenLists | None:
-        """Return the token lists of the first ``count`` rows; None when they were not kept."""
-        try:
-            ends = np.fromfile(self._ends_path, dtype=np.int64, count=count)
-            if not count or len(ends) < count:
-                return None
-            flat = np.memmap(self._tokens_path, dtype=np.uint16, mode="r", shape=(int(ends[-1]),))
-        except (FileNotFoundError, ValueError):
-            return None
-        return TokenLists(flat, ends)
-
-    def append(self, keys: Keys, rows: Vectors, tokens: Sequence[NDArray[np.uint16]] | None = None) -> None:
-        """Add rows durably, with the token ids of their texts where the embedder has them.
-
-        Raises StateError when the disk refuses; nothing half-written counts.
-        """
-        if rows.shape != (len(keys), self._dimension):
-            raise ValueError(f"expected rows of shape ({len(keys)}, {self._dimension}), got {rows.shape}")
-        start = self.count()
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if tokens is not None:
-                self._append_tokens(start, tokens)
-            _write_at(
-                self._rows_path, start * 4 * self._dimension, np.ascontiguousarray(rows, np.float32).tobytes()
-            )
-            _write_at(self._keys_path, start * 8, np.ascontiguousarray(keys, np.uint64).tobytes())
-        except OSError as error:
-            raise StateError(f"vectors cannot be written ({error.strerror})") from error
-
-    def _append_tokens(self, start: int, tokens: Sequence[NDArray[np.uint16]]) -> None:
-        known = np.fromfile(self._ends_path, dtype=np.int64, count=start) if start else np.zeros(0, np.int64)
-        offset = int(known[-1]) if start else 0
-        ends = offset + np.cumsum([len(ids) for ids in tokens], dtype=np.int64)
-        _write_at(self._tokens_path, offset * 2, np.concatenate(tokens).astype(np.uint16).tobytes())
-        _write_at(self._ends_path, start * 8, ends.tobytes())
+_KEY_BYTES = _END_BYTES = 8
+_TOKEN_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +36,114 @@ class TokenLists:
         ends = self.ends[rows]
         starts = np.where(rows > 0, self.ends[rows - 1], 0)
         return starts, ends
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """What the files hold: keys (n,), rows (n, dimension) memory-mapped, and token lists if kept."""
+
+    keys: Keys
+    rows: Vectors
+    tokens: TokenLists | None
+
+
+class VectorFile:
+    """The vectors of one embedder. Many readers; one appender at a time (under a lock of the caller).
+
+    ``with_tokens`` files hold a row only together with its token list.
+    """
+
+    def __init__(self, folder: Path, *, dimension: int, with_tokens: bool = False) -> None:
+        self._keys = folder / "keys.u64"
+        self._rows = folder / "rows.f32"
+        self._tokens = folder / "tokens.u16"
+        self._ends = folder / "ends.i64"
+        self._folder = folder
+        self._dimension = dimension
+        self._with_tokens = with_tokens
+
+    def count(self) -> int:
+        """Return the number of rows by the sizes of the files: what changes when rows are added."""
+        row_bytes = 4 * self._dimension
+        sizes = [_size(self._keys) // _KEY_BYTES, _size(self._rows) // row_bytes]
+        if self._with_tokens:
+            sizes.append(_size(self._ends) // _END_BYTES)
+        return min(sizes)
+
+    def read(self) -> StoredVectors:
+        """Return all rows that are whole: those before the first torn one."""
+        count, ends = self._whole()
+        if not count:
+            none = TokenLists(np.zeros(0, np.uint16), ends) if self._with_tokens else None
+            return StoredVectors(np.zeros(0, np.uint64), np.zeros((0, self._dimension), np.float32), none)
+        keys = np.fromfile(self._keys, dtype=np.uint64, count=count)
+        rows: Vectors = np.memmap(self._rows, dtype=np.float32, mode="r", shape=(count, self._dimension))
+        tokens = TokenLists(self._flat(int(ends[-1])), ends) if self._with_tokens else None
+        return StoredVectors(keys, rows, tokens)
+
+    def _whole(self) -> tuple[int, NDArray[np.int64]]:
+        """Return the number of whole rows, and where their token lists end."""
+        count = self.count()
+        if not count or not self._with_tokens:
+            return count, np.zeros(0, np.int64)
+        ends = np.fromfile(self._ends, dtype=np.int64, count=count)
+        sound = ends <= _size(self._tokens) // _TOKEN_BYTES
+        sound &= np.diff(ends, prepend=0) >= 0
+        if not sound.all():
+            ends = ends[: int(np.argmin(sound))]
+        return len(ends), ends
+
+    def _flat(self, count: int) -> NDArray[np.uint16]:
+        if not count:
+            return np.zeros(0, np.uint16)
+        return np.memmap(self._tokens, dtype=np.uint16, mode="r", shape=(count,))
+
+    def append(self, keys: Keys, rows: Vectors, tokens: Sequence[NDArray[np.uint16]] | None = None) -> None:
+        """Add rows durably, with the token ids of their texts in a file with tokens.
+
+        Raises StateError when the disk refuses; nothing half-written counts.
+        """
+        if rows.shape != (len(keys), self._dimension):
+            raise ValueError(f"expected rows of shape ({len(keys)}, {self._dimension}), got {rows.shape}")
+        if (tokens is not None) != self._with_tokens or (tokens is not None and len(tokens) != len(keys)):
+            raise ValueError("token lists are needed for each row where the file has them, and only there")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            start, ends = self._whole()
+            self._mend(start, ends)
+            if tokens is not None:
+                self._append_tokens(start, int(ends[-1]) if start else 0, tokens)
+            data = np.ascontiguousarray(rows, np.float32).tobytes()
+            _write_at(self._rows, start * 4 * self._dimension, data)
+            _write_at(self._keys, start * _KEY_BYTES, np.ascontiguousarray(keys, np.uint64).tobytes())
+        except OSError as error:
+            raise StateError(f"vectors cannot be written ({error.strerror})") from error
+
+    def _append_tokens(self, start: int, offset: int, tokens: Sequence[NDArray[np.uint16]]) -> None:
+        ends = offset + np.cumsum([len(ids) for ids in tokens], dtype=np.int64)
+        flat = np.concatenate([*tokens, np.zeros(0, np.uint16)]).astype(np.uint16)
+        _write_at(self._tokens, offset * _TOKEN_BYTES, flat.tobytes())
+        _write_at(self._ends, start * _END_BYTES, ends.tobytes())
+
+    def _mend(self, count: int, ends: NDArray[np.int64]) -> None:
+        """Make files anew that hold more than ``count`` whole rows: others may have mapped what is torn."""
+        whole = {self._keys: count * _KEY_BYTES, self._rows: count * 4 * self._dimension}
+        if self._with_tokens:
+            whole[self._ends] = count * _END_BYTES
+            whole[self._tokens] = int(ends[-1]) * _TOKEN_BYTES if count else 0
+        for path, size in whole.items():
+            if _size(path) != size:
+                spare = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+                with open(path, "rb") as source:
+                    spare.write_bytes(source.read(size))
+                os.replace(spare, path)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _write_at(path: Path, offset: int, data: bytes) -> None:

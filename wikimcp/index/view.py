@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from wikimcp.errors import NotFound, StateError, Unavailable
 from wikimcp.graph.links import LinkGraph, same_names
 from wikimcp.graph.resolve import LinkTarget
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.dense_state import ChunkRows, DenseHits, DenseState
 from wikimcp.index.ledger import path_of_former_id
 from wikimcp.index.names import PageNames
-from wikimcp.index.records import PageBody, PageRecord, links_from_cell, sections_from_cell
+from wikimcp.index.records import PageBody, PageRecord, links_from_cell
 from wikimcp.index.snapshot import Snapshot
-from wikimcp.index.stale import Stale
-from wikimcp.markdown.identity import derived_id
+from wikimcp.index.stale import IndexDamaged, Stale
+from wikimcp.index.visible import VisiblePages
 from wikimcp.markdown.tokens import LineIndex, span_sha256
-from wikimcp.models import ANONYMOUS, Audience, Citation, Link, LinkKind, Section
+from wikimcp.models import ANONYMOUS, Audience, Citation, Diagnostic, Link, LinkKind, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, VaultAdapter, Vectors
 from wikimcp.retrieval.merge import merge_hits
 from wikimcp.retrieval.traits import Outline, outline
@@ -53,35 +55,45 @@ class View:
         self._sections: dict[int, tuple[Section, ...]] = {}
         self._outlines: dict[int, Outline] = {}
         self._chunk_rows: dict[str, ChunkRows] = {}
+        self._rows_made: set[str] = set()  # embedders whose chunk rows are of this view already
         # Taken over here and now, so that no chain of old views is kept alive.
-        self._inherited = self._inherit(previous) if previous is not None else None
+        before = previous._visible if previous is not None else None
+        self._visible: VisiblePages = VisiblePages.of(snapshot.visible(audience), before=before)
+        self._inherited: LinkGraph | None = None
+        # Revs mean the same pages only within one catalog: a rebuilt index counts them anew.
+        if previous is not None and previous.snapshot.catalog is snapshot.catalog:
+            self._inherit(previous)
 
-    @cached_property
+    def _inherit(self, previous: View) -> None:
+        """Take over what was read of pages that are still the same, by rev."""
+        self._outlines = previous._outlines
+        self._sections = previous._sections
+        self._bodies = previous._bodies
+        self._chunk_rows = dict(previous._chunk_rows)
+        self._inherited = self._inherited_links(previous)
+
+    @property
     def pages(self) -> Sequence[PageRecord]:
-        """View pages by path, every slug and canonical id on one page only: the first by path keeps it."""
-        taken: set[str] = set()
-        slugs: set[str] = set()
-        pages = []
-        for page in self.snapshot.visible(self.audience):
-            if page.slug in slugs:
-                bare = page.path.rpartition(".")[0]
-                page = replace(page, slug=page.path if bare in slugs else bare)
-            slugs.add(page.slug)
-            if page.canonical_id in taken:
-                page = replace(page, canonical_id=derived_id(page.slug), id_derived=True)
-            taken.add(page.canonical_id)
-            pages.append(page)
-        return pages
+        """View pages by path, every slug and canonical id on one page only."""
+        return self._visible.pages
 
     @cached_property
     def names(self) -> PageNames:
         """The names by which pages can be asked for."""
-        return PageNames(self.pages)
+        return PageNames(self._visible)
 
-    @cached_property
+    @property
     def by_rev(self) -> Mapping[int, PageRecord]:
         """View pages by rev: a hit on any other is no hit."""
-        return {page.rev: page for page in self.pages}
+        return self._visible.by_rev
+
+    def clashes(self, page: PageRecord) -> tuple[Diagnostic, ...]:
+        """Return a diagnostic for each name that the page shares with others."""
+        return self._visible.clashes_of(page)
+
+    def all_clashes(self) -> Iterable[tuple[PageRecord, Diagnostic]]:
+        """Yield (page, diagnostic) of all pages that share a name."""
+        return self._visible.clashes()
 
     @cached_property
     def clusters(self) -> Mapping[str, Cluster]:
@@ -121,7 +133,7 @@ class View:
                 found.setdefault(block.lower(), page.slug)
         return found
 
-    def _inherit(self, previous: View) -> LinkGraph | None:
+    def _inherited_links(self, previous: View) -> LinkGraph | None:
         """Carry the link graph over when only texts changed; None when it must be made anew."""
         if "links" not in previous.__dict__ or previous.snapshot.attachments != self.snapshot.attachments:
             return None
@@ -132,10 +144,11 @@ class View:
             return None
         if not all(page.slug in gone and same_names(gone[page.slug], page) for page in come):
             return None
-        bodies = {page: self.body(page) for page in come}
-        if not all(_same_blocks(previous.links, page, body) for page, body in bodies.items()):
+        bodies = {page: self.snapshot.catalog.body(page.rev) for page in come}
+        read = {page: body for page, body in bodies.items() if body is not None}
+        if len(read) < len(bodies) or not all(_same_blocks(previous.links, *item) for item in read.items()):
             return None
-        return previous.links.updated({page: body.links for page, body in bodies.items()})
+        return previous.links.updated({page: body.links for page, body in read.items()})
 
     @cached_property
     def frontmatters(self) -> Mapping[int, Mapping[str, Any]]:
@@ -143,10 +156,10 @@ class View:
         visible = self.by_rev
         return {rev: json.loads(cell) for rev, cell in self.snapshot.catalog.frontmatters() if rev in visible}
 
-    @cached_property
+    @property
     def skipped_count(self) -> int:
         """How many files are not served."""
-        return len(self.snapshot.catalog.skipped())
+        return self.snapshot.catalog.skipped_count()
 
     def body(self, page: PageRecord) -> PageBody:
         """Return a page's body from the catalog. Raises Stale when a newer generation replaced it."""
@@ -164,57 +177,65 @@ class View:
         """Return a page's sections without the rest of its body. Raises Stale like ``body``."""
         found = self._sections.get(page.rev)
         if found is None:
-            cell = self.snapshot.catalog.sections_cell(page.rev)
-            if cell is None:
+            found = self.snapshot.catalog.sections(page.rev)
+            if found is None:
                 raise Stale(page.path)
             if len(self._sections) > _MOST_BODIES:
                 self._sections.clear()
-            found = self._sections[page.rev] = sections_from_cell(cell)
+            self._sections[page.rev] = found
         return found
 
     def outlines(self, revs: Sequence[int]) -> dict[int, Outline]:
         """Return the outlines of visible pages by rev; those no longer in the catalog are left out."""
-        known = self._outlines
-        lacking = [rev for rev in revs if rev not in known and rev in self.by_rev]
+        known, visible = self._outlines, self.by_rev
+        found = {rev: known.get(rev) for rev in revs if rev in visible}
+        lacking = [rev for rev, shape in found.items() if shape is None]
         if lacking:
             if len(known) > _MOST_OUTLINES:
                 known.clear()
             for rev, cells in self.snapshot.catalog.outline_cells(lacking).items():
-                known[rev] = outline(*cells)
-        return {rev: known[rev] for rev in revs if rev in known}
+                found[rev] = known[rev] = outline(*cells)
+        return {rev: shape for rev, shape in found.items() if shape is not None}
 
     def chunk_rows(self, state: DenseState) -> ChunkRows:
         """Return the map between this view's chunks and the rows of ``state``."""
+        name = state.embedder.name
         with self._building:
-            found = self._chunk_rows.get(state.embedder.name)
-            if found is None or found.state is not state:
-                keys = self.snapshot.catalog.chunk_keys()
-                found = ChunkRows(state, keys, [page.rev for page in self.pages])
-                self._chunk_rows[state.embedder.name] = found
+            found = self._chunk_rows.get(name)
+            if found is None or found.state is not state or name not in self._rows_made:
+                keys_of = self.snapshot.catalog.chunk_keys
+                found = ChunkRows.of(state, list(self.by_rev), keys_of, before=found)
+                self._chunk_rows[name] = found
+                self._rows_made.add(name)
             return found
 
     def lexical(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
         """Rank chunks and pages by BM25; only ``allowed`` revs when given."""
-        hits = self.snapshot.searcher.search(query, limit=limit, allowed=allowed)
-        if self.snapshot.hidden is None or self.audience == ANONYMOUS:
-            return hits
-        unlocked = self._unlocked(allowed)
-        if not unlocked:
-            return hits
-        return merge_hits(
-            hits, self.snapshot.hidden.search(query, limit=limit, allowed=unlocked), limit=limit
-        )
+        with _readable():
+            hits = self.snapshot.searcher.search(query, limit=limit, allowed=allowed)
+            unlocked = self._unlocked(allowed)
+            if not unlocked or self.snapshot.hidden is None:
+                return hits
+            hidden = self.snapshot.hidden.search(query, limit=limit, allowed=unlocked)
+        return merge_hits(hits, hidden, limit=limit)
 
     def count_pages(self, query: str, *, allowed: Collection[int] | None = None) -> int:
         """Return how many visible pages hold at least one term of the query."""
-        total = self.snapshot.searcher.count_pages(query, allowed=allowed)
-        if self.snapshot.hidden is not None and self.audience != ANONYMOUS:
+        with _readable():
+            total = self.snapshot.searcher.count_pages(query, allowed=allowed)
             unlocked = self._unlocked(allowed)
-            total += self.snapshot.hidden.count_pages(query, allowed=unlocked) if unlocked else 0
+            if unlocked and self.snapshot.hidden is not None:
+                total += self.snapshot.hidden.count_pages(query, allowed=unlocked)
         return total
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the stems of a text as they are indexed."""
+        return self.snapshot.searcher.analyze(text)
 
     def _unlocked(self, allowed: Collection[int] | None) -> set[int]:
         """Return the revs of pages that not everybody but this audience may see."""
+        if self.audience == ANONYMOUS:
+            return set()
         unlocked = {page.rev for page in self.pages if not page.public}
         return unlocked if allowed is None else unlocked & set(allowed)
 
@@ -232,9 +253,15 @@ class Reading:
     """One call's handle on a view: everything a tool may ask for, with the files it rests on noted."""
 
     def __init__(
-        self, view: View, *, dense: DenseState | None = None, static: DenseState | None = None
+        self,
+        view: View,
+        *,
+        dense: DenseState | None = None,
+        static: DenseState | None = None,
+        left_out: frozenset[str] = frozenset(),
     ) -> None:
         self.view = view
+        self.left_out = left_out
         self.static = static
         self.audience = view.audience
         self.dense = dense
@@ -286,9 +313,23 @@ class Reading:
 
         Raises NotFound with the nearest visible names, Ambiguous with the candidates.
         """
-        found = self.view.names.resolve(name)
+        try:
+            found = self.view.names.resolve(name)
+        except NotFound:
+            self._explain(name)
+            raise
         self.touched[found.path] = found
         return found
+
+    def _explain(self, name: str) -> None:
+        """Raise Unavailable for a name of a file that is there but cannot be served, with the reason."""
+        wanted = name.strip()
+        for path in self.left_out:
+            if wanted in (path, path.rpartition(".")[0]):
+                raise Unavailable(f"{wanted!r} is changing right now", hint="Ask again in a moment.")
+        for file in self.view.snapshot.catalog.skipped():
+            if wanted in (file.path, file.path.rpartition(".")[0]):
+                raise Unavailable(f"{wanted!r} is in the vault but is not served: {file.why.message}")
 
     def by_id(self, canonical_id: str) -> PageRecord | None:
         """Return the page of that canonical id."""
@@ -301,14 +342,15 @@ class Reading:
         """Return the visible page that once had an id and has another now."""
         snapshot = self.view.snapshot
         path = path_of_former_id(snapshot.ledger, canonical_id) if snapshot.ledger else ""
-        found = self.view.names.paths.get(path)
+        found = self.view.names.paths.get(path) if path else None
         if found is not None:
             self.touched[found.path] = found
         return found
 
     def body(self, page: PageRecord) -> PageBody:
         """Return sections, chunks, links and frontmatter of a page. Raises Stale when it moved on."""
-        return self.view.body(page)
+        body, clashes = self.view.body(page), self.view.clashes(page)
+        return replace(body, diagnostics=(*body.diagnostics, *clashes)) if clashes else body
 
     def sections(self, page: PageRecord) -> tuple[Section, ...]:
         """Return a page's sections. Raises Stale when the page moved on."""
@@ -372,7 +414,7 @@ class Reading:
 
     def analyze(self, text: str) -> list[str]:
         """Return the stems of a text as they are indexed."""
-        return self.view.snapshot.searcher.analyze(text)
+        return self.view.analyze(text)
 
     def embed_query(self, query: str) -> Vectors | None:
         """Return the vector of a question; None when there are no vectors to compare it with."""
@@ -392,8 +434,17 @@ class Reading:
     def late(self, query: str) -> Callable[[Ids], Vectors] | None:
         """Return a function from chunk ids to late-interaction scores; None without token vectors."""
         static = self.static
-        tokens = static.query_tokens(query) if static is not None else None
-        if static is None or tokens is None:
+        if static is None:
             return None
         rows = self.view.chunk_rows(static)
-        return lambda chunk_ids: rows.late(tokens, chunk_ids)
+        tokens = rows.query_tokens(query)
+        return None if tokens is None else lambda chunk_ids: rows.late(tokens, chunk_ids)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Tell a lexical index that cannot be read from what a caller did."""
+    try:
+        yield
+    except StateError as error:
+        raise IndexDamaged(error.message) from error

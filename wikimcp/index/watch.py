@@ -1,49 +1,84 @@
 """Changes on disk as they happen: a watcher that can be asked, before an answer, what moved.
 
-Events are collected by watchfiles' native thread; ``drain`` takes what has come in so far without
-waiting for a quiet period, so an edit is known to the very next call.
+Linux is asked directly (inotify.py); elsewhere watchfiles collects the events in a native thread.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from pathlib import Path
 
-from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+from wikimcp.index.inotify import InotifyWatcher
+from wikimcp.index.moves import Moves, Watcher
 
 
-class VaultWatcher:
-    """Watches one folder and all below it. ``healthy`` false means: scan instead."""
+def watch_folder(root: Path) -> Watcher | None:
+    """Return a watcher of a folder; None where nothing can be watched."""
+    try:
+        return InotifyWatcher(root) if sys.platform == "linux" else LibraryWatcher(root)
+    except OSError:
+        return None
+
+
+class LibraryWatcher:
+    """Watches by the watchfiles library. Raises OSError where it cannot.
+
+    Its thread may lag a moment behind the disk; what the answer rests on is looked at again anyway.
+    """
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+
+        self._root = os.path.realpath(root)
         self._mutex = threading.Lock()
         self._stop = threading.Event()
+        self._fault: type[Exception] = WatchfilesRustInternalError
         self.healthy = True
         try:
             self._notify: RustNotify | None = RustNotify(
-                [str(root)], False, False, 0, True, ignore_permission_denied=True
+                [self._root], False, False, 0, True, ignore_permission_denied=True
             )
-        except (OSError, WatchfilesRustInternalError):
-            self._notify = None
-            self.healthy = False
+        except WatchfilesRustInternalError as error:
+            raise OSError(str(error)) from error
 
-    def drain(self) -> set[str]:
-        """Return the paths (absolute) that changed since the last drain; takes about a millisecond."""
+    def drain(self) -> Moves:
+        """Return what moved since the last drain; takes about two milliseconds."""
+        moves = Moves()
         with self._mutex:
-            if self._notify is None:
-                return set()
+            if self._notify is None or not self.healthy:
+                return moves
             try:
                 found = self._notify.watch(1, 1, 1, self._stop)
-            except (OSError, WatchfilesRustInternalError, RuntimeError):
+            except (OSError, RuntimeError, self._fault):
                 self.healthy = False
-                return set()
-        if isinstance(found, str):  # 'timeout', 'stop' or 'signal': nothing came in
-            return set()
-        return {path for _, path in found}
+                moves.folders = True
+                return moves
+            if not os.path.isdir(self._root):
+                self.healthy = False
+        if not isinstance(found, str):  # 'timeout', 'stop' or 'signal': nothing came in
+            for _, absolute in found:
+                self._take(absolute, moves)
+        return moves
+
+    def _take(self, absolute: str, moves: Moves) -> None:
+        prefix = f"{self._root}{os.sep}"
+        if not absolute.startswith(prefix):
+            moves.folders = True
+            return
+        path = absolute[len(prefix) :].replace(os.sep, "/")
+        moves.add_file(path)
+        # A folder that came or went: nothing is told of the files in it.
+        if not path.startswith(".") and not os.path.isfile(absolute):
+            moves.folders |= os.path.isdir(absolute) or path not in moves.pages
+
+    def cover(self, folders: set[str]) -> bool:
+        """Do nothing: the library follows links by itself."""
+        return False
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching. Idempotent."""
         self._stop.set()
         with self._mutex:
             notify, self._notify = self._notify, None

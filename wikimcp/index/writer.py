@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain
 
 from wikimcp.index.catalog import Catalog
 from wikimcp.index.changes import Changes
 from wikimcp.index.ledger import Ledger, Sighting
 from wikimcp.index.parse_pool import prepare_all
 from wikimcp.index.prepare import Prepared, Skipped
-from wikimcp.index.records import PageRecord, Row, page_row
-from wikimcp.models import Diagnostic
+from wikimcp.index.records import PageRecord, Row, SkippedFile, page_row
+from wikimcp.models import Scan
 from wikimcp.ports import LexicalIndex, LexicalPage, VaultAdapter
 
 Progress = Callable[[str, int, int], None]
@@ -63,7 +64,7 @@ class IndexWriter:
         changes: Changes,
         known: dict[str, PageRecord],
         *,
-        walked: Sequence[tuple[str, Diagnostic]] | None = None,
+        scan: Scan | None = None,
         complete: bool = True,
         fresh: bool = False,
         workers: int | None = None,
@@ -71,7 +72,7 @@ class IndexWriter:
     ) -> Applied:
         """Read the changed files and commit one generation; nothing is committed for mere touches.
 
-        ``known`` are all records by path. ``walked`` are the diagnostics of a full walk (None for a
+        ``known`` are all records by path. ``scan`` is the full walk behind the changes (None for a
         partial refresh). ``complete`` false marks a first build that is not at its end.
         """
         with self._catalog.transaction():
@@ -81,19 +82,18 @@ class IndexWriter:
             source = prepare_all(self._adapter, changes.read, workers=workers)
             pages = self._store(source, known, applied, next_rev, hidden, progress, total=len(changes.read))
             gone = list(changes.removed)
-            # First, so that a page that turns up under another name is known to have moved.
-            self._ledger.retire(record.path for record in gone)
-            if fresh or len(changes.read) > _BATCH:
-                # A big batch goes straight through: nothing is held but the batch in hand.
-                self._commit_lexical(pages, gone, applied, hidden, fresh=fresh)
-            else:
-                ready = list(pages)
-                if ready or hidden or gone or applied.removed:
-                    self._commit_lexical(ready, gone, applied, hidden, fresh=False)
+            self._ledger.retire(record.path for record in gone)  # first: what comes may be what went
+            if not fresh and len(changes.read) <= _BATCH:
+                pages = iter(list(pages))  # a big batch goes through: only its pages in hand are held
+            first = next(pages, None)  # whether anything changed is known once there is a page, or none
+            if fresh or first or hidden or gone or applied.moved_on:
+                source_pages = pages if first is None else chain((first,), pages)
+                self._commit_lexical(source_pages, gone, applied, hidden, fresh=fresh)
             applied.removed += gone
+            self._ledger.retire(item.path for item in applied.skipped if item.gone)
             self._catalog.remove(record.rev for record in gone)
             self._catalog.restamp((record.rev, record.stamp) for record in applied.restamped)
-            self._note_skipped(walked, changes, applied)
+            self._note_skipped(scan, changes, applied)
             if applied.moved_on or fresh:
                 applied.generation += 1
                 self._catalog.set_meta(
@@ -193,19 +193,19 @@ class IndexWriter:
             for page, declared in pages
         )
 
-    def _note_skipped(
-        self, walked: Sequence[tuple[str, Diagnostic]] | None, changes: Changes, applied: Applied
-    ) -> None:
-        found = [(item.path, item.diagnostic) for item in applied.skipped if not item.gone]
-        if walked is None and not found and not applied.added and not applied.removed:
-            return
-        seen = set(changes.read) | {record.path for record in applied.removed}
-        kept = (
-            [entry for entry in self._catalog.skipped() if entry[0] not in seen]
-            if walked is None
-            else list(walked)
-        )
-        self._catalog.set_skipped([*kept, *found])
+    def _note_skipped(self, scan: Scan | None, changes: Changes, applied: Applied) -> None:
+        """Bring the list of files that are not served in line; nothing is written where it stays."""
+        before = self._catalog.skipped()
+        seen = {*changes.read, *changes.absent, *(record.path for record in applied.removed)}
+        kept = [file for file in before if file.path not in seen]
+        if scan is not None:
+            present = {stamp.path for stamp in scan.files}
+            kept = [file for file in kept if file.stamp and file.path in present]
+            kept += [SkippedFile(path, why) for path, why in scan.diagnostics]
+        found = [SkippedFile(s.path, s.diagnostic, s.stamp) for s in applied.skipped if not s.gone]
+        now = sorted((*kept, *found), key=lambda file: (file.path, file.why.code))
+        if now != before:
+            self._catalog.set_skipped(now)
 
 
 class _Removed:

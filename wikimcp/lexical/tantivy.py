@@ -5,9 +5,7 @@ Queries are built term by term, never parsed, so any string is a query. The only
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,15 +14,16 @@ import numpy as np
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from wikimcp.errors import StateError
+from wikimcp.lexical.documents import chunk_documents, page_document
+from wikimcp.lexical.segments import Segments
+from wikimcp.lexical.terms import Term, idf, is_content, translated, utf8
 from wikimcp.lexical.words import (
     CJK_RUN,
     STOP_WORDS,
     cjk_query_tokens,
-    cjk_tokens,
     identifier_tokens,
-    readable,
 )
+from wikimcp.lexical.writers import Writers
 from wikimcp.ports import LexicalHits, LexicalPage, LexicalTerm
 
 # Weights of a term's fields in a chunk, found on the eval; every field scores with the idf that the
@@ -43,15 +42,7 @@ _MOST_FILTER_TERMS = 3_000  # allowed pages given to tantivy; above, hits are fi
 _SMALL_HEAP = 15_000_000
 _BUILD_HEAP = 50_000_000
 _GENERATION = "generation"
-
-
-@dataclass(frozen=True, slots=True)
-class _Term:
-    surface: str
-    exact: str
-    stem: str
-    pages: int
-    idf: float
+_MOST_COUNTED = 5_000  # documents with a token that are counted one by one where some are deleted
 
 
 class TantivyIndex:
@@ -61,7 +52,7 @@ class TantivyIndex:
         self._folder = folder
         self._schemas = {"pages": _page_schema(), "chunks": _chunk_schema()}
         self._open: dict[str, tantivy.Index] = {}
-        try:
+        with translated("opened"):
             for name, schema in self._schemas.items():
                 path = folder / name
                 path.mkdir(parents=True, exist_ok=True)
@@ -69,8 +60,7 @@ class TantivyIndex:
                 for analyzer, build in _ANALYZERS.items():
                     index.register_tokenizer(analyzer, build())
                 self._open[name] = index
-        except (ValueError, OSError) as error:
-            raise StateError(f"the lexical index cannot be opened ({_first_line(error)})") from error
+        self._writers = Writers(folder, self._open)
 
     def write(
         self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
@@ -78,58 +68,71 @@ class TantivyIndex:
         """Apply removals and additions and commit them as ``generation``.
 
         ``added`` may be lazy; ``removed`` is read after it. Raises StateError when another writer is
-        active or the disk refuses; the last commit stands then.
+        active or the disk refuses; the last commit stands then, or the two parts tell different
+        generations.
         """
-        heap = _BUILD_HEAP if fresh else _SMALL_HEAP
+        heaps = {"chunks": _BUILD_HEAP if fresh else _SMALL_HEAP, "pages": _SMALL_HEAP}
+        with translated("written"):
+            writers = self._writers.take(heaps)
+            try:
+                self._change(writers, generation, removed, added, fresh=fresh)
+                self._writers.commit(writers)
+            finally:
+                writers.clear()  # of what was not committed nothing stays, and the library's lock is free
+
+    def _change(
+        self,
+        writers: Mapping[str, Any],
+        generation: int,
+        removed: Iterable[int],
+        added: Iterable[LexicalPage],
+        *,
+        fresh: bool,
+    ) -> None:
         from_dict = tantivy.Document.from_dict
-        try:
-            chunks = self._open["chunks"].writer(heap, 1)
-            pages = self._open["pages"].writer(_SMALL_HEAP, 1)
-            if fresh:
-                chunks.delete_all_documents()
-                pages.delete_all_documents()
-            for page in added:
-                pages.add_document(from_dict(_page_document(page), self._schemas["pages"]))
-                for document in _chunk_documents(page):
-                    chunks.add_document(from_dict(document, self._schemas["chunks"]))
-            gone = list(dict.fromkeys(removed))
-            for writer, schema in ((chunks, "chunks"), (pages, "pages")):
-                for rev in gone:
-                    writer.delete_documents_by_query(
-                        Query.term_query(self._schemas[schema], "rev", rev, "basic")
-                    )
-                writer.delete_documents_by_query(Query.term_query(self._schemas[schema], "rev", 0, "basic"))
-                writer.add_document(from_dict({"rev": 0, _GENERATION: generation}, self._schemas[schema]))
-            for writer in (chunks, pages):
-                writer.commit()
-            if fresh:
-                chunks.wait_merging_threads()
-                pages.wait_merging_threads()
-        except (ValueError, OSError) as error:
-            raise StateError(f"the lexical index cannot be written ({_first_line(error)})") from error
+        chunks, pages = writers["chunks"], writers["pages"]
+        if fresh:
+            chunks.delete_all_documents()
+            pages.delete_all_documents()
+        for page in added:
+            pages.add_document(from_dict(page_document(page), self._schemas["pages"]))
+            for document in chunk_documents(page):
+                chunks.add_document(from_dict(document, self._schemas["chunks"]))
+        gone = list(dict.fromkeys(removed))
+        for name, writer in writers.items():
+            schema = self._schemas[name]
+            for rev in (*gone, 0):
+                writer.delete_documents_by_query(Query.term_query(schema, "rev", rev, "basic"))
+            writer.add_document(from_dict({"rev": 0, _GENERATION: generation}, schema))
 
     def searcher(self) -> TantivySearcher:
         """Return a reader of the newest commit. Raises StateError when the index is unusable."""
-        try:
-            for index in self._open.values():
-                index.reload()
-            return TantivySearcher(
-                {name: index.searcher() for name, index in self._open.items()}, self._schemas
-            )
-        except (ValueError, OSError) as error:
-            raise StateError(f"the lexical index cannot be read ({_first_line(error)})") from error
+        with translated("read"):
+            totals = self._totals()
+            while True:
+                for index in self._open.values():
+                    index.reload()
+                searchers = {name: index.searcher() for name, index in self._open.items()}
+                before, totals = totals, self._totals()
+                if before == totals:  # else a merge has ended between the two looks
+                    return TantivySearcher(searchers, self._schemas, totals)
+
+    def _totals(self) -> dict[str, int]:
+        return {name: Segments.read(self._folder / name).total for name in self._open}
 
     def close(self) -> None:
         """Let go of the files."""
+        self._writers.close()
         self._open.clear()
 
 
 class TantivySearcher:
     """A point-in-time reader of both indexes."""
 
-    def __init__(self, searchers: dict[str, Any], schemas: dict[str, Any]) -> None:
+    def __init__(self, searchers: dict[str, Any], schemas: dict[str, Any], totals: dict[str, int]) -> None:
         self._pages, self._chunks = searchers["pages"], searchers["chunks"]
         self._page_schema, self._chunk_schema = schemas["pages"], schemas["chunks"]
+        self._page_total, self._chunk_total = totals["pages"], totals["chunks"]
         self._stemmed, self._plain = _stemmed(), _plain()
         self._known: dict[str, tuple[int, float]] = {}
 
@@ -137,18 +140,27 @@ class TantivySearcher:
     def generation(self) -> int:
         """The generation of the commit; 0 when empty, -1 when the two indexes do not belong together."""
         found = set()
-        for searcher, schema in ((self._pages, self._page_schema), (self._chunks, self._chunk_schema)):
-            hits = searcher.search(Query.term_query(schema, "rev", 0, "basic"), limit=1).hits
-            found.add(searcher.fast_field_values(_GENERATION, [hits[0][1]])[0] if hits else 0)
+        with translated("read"):
+            for searcher, schema in ((self._pages, self._page_schema), (self._chunks, self._chunk_schema)):
+                hits = searcher.search(Query.term_query(schema, "rev", 0, "basic"), limit=1).hits
+                found.add(searcher.fast_field_values(_GENERATION, [hits[0][1]])[0] if hits else 0)
         return int(found.pop()) if len(found) == 1 else -1
 
     def analyze(self, text: str) -> list[str]:
         """Return the stems of a text in order, CJK characters as pairs at the end."""
+        text = utf8(text)
         stems: list[str] = self._stemmed.analyze(CJK_RUN.sub(" ", text))
         return [*stems, *cjk_query_tokens(text)]
 
     def search(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
-        """Rank chunks and pages for any string; only pages in ``allowed`` (revs) when given."""
+        """Rank chunks and pages for any string; only pages in ``allowed`` (revs) when given.
+
+        Raises StateError when the index cannot be read.
+        """
+        with translated("read"):
+            return self._search(utf8(query), limit, allowed)
+
+    def _search(self, query: str, limit: int, allowed: Collection[int] | None) -> LexicalHits:
         terms = self._terms(query)
         cjk = cjk_query_tokens(query)[:_MOST_TERMS]
         identifiers = list(dict.fromkeys(identifier_tokens(query)))[:_MOST_TERMS]
@@ -175,29 +187,31 @@ class TantivySearcher:
 
     def count_pages(self, query: str, *, allowed: Collection[int] | None = None) -> int:
         """Return how many pages hold at least one term of the query."""
-        clauses = self._page_clauses(self._terms(query), cjk_query_tokens(query)[:_MOST_TERMS])
-        if not clauses or (allowed is not None and not allowed):
-            return 0
-        found: Query = Query.boolean_query(clauses)
-        if allowed is not None:
-            among = Query.term_set_query(self._page_schema, "rev", list(allowed))
-            found = Query.boolean_query([(Occur.Must, found), (Occur.Must, among)])
-        return int(self._pages.search(found, limit=1, count=True).count)
+        query = utf8(query)
+        with translated("read"):
+            clauses = self._page_clauses(self._terms(query), cjk_query_tokens(query)[:_MOST_TERMS])
+            if not clauses or (allowed is not None and not allowed):
+                return 0
+            found: Query = Query.boolean_query(clauses)
+            if allowed is not None:
+                among = Query.term_set_query(self._page_schema, "rev", list(allowed))
+                found = Query.boolean_query([(Occur.Must, found), (Occur.Must, among)])
+            return int(self._pages.search(found, limit=1, count=True).count)
 
     # The query as terms
 
-    def _terms(self, query: str) -> list[_Term]:
+    def _terms(self, query: str) -> list[Term]:
         """Return the distinct terms: content words, or stop words when there is nothing else."""
         text = CJK_RUN.sub(" ", query)
         found: dict[str, str] = {}
         for exact, stem in zip(self._plain.analyze(text), self._stemmed.analyze(text), strict=True):
             found.setdefault(stem, exact)
-        content = {stem: exact for stem, exact in found.items() if _is_content(exact)}
+        content = {stem: exact for stem, exact in found.items() if is_content(exact)}
         chosen = content or ({} if cjk_query_tokens(query) else found)
         terms = []
         for stem, exact in chosen.items():
             pages, idf = self._frequency("all", stem)
-            terms.append(_Term(exact, exact, stem, pages, idf))
+            terms.append(Term(exact, exact, stem, pages, idf))
         if len(terms) > _MOST_TERMS:
             rarest = sorted(terms, key=lambda term: -term.idf)[:_MOST_TERMS]
             terms = [term for term in terms if term in rarest]
@@ -208,17 +222,41 @@ class TantivySearcher:
         key = f"{field}\0{token}"
         found = self._known.get(key)
         if found is None:
-            query = Query.term_query(self._page_schema, field, token, "freq")
-            count = self._pages.search(query, limit=1, count=True).count
-            found = self._known[key] = (count, _idf(count, self._pages.num_docs))
+            count = self._count(self._pages, self._page_schema, field, token)
+            found = self._known[key] = (count, idf(count, self._page_count))
             if len(self._known) > 20_000:
                 self._known.clear()
         return found
 
-    def _content_terms(self, terms: Sequence[_Term]) -> Iterator[LexicalTerm]:
-        common = max(self._pages.num_docs, 1) * 0.5
+    @property
+    def _page_count(self) -> int:
+        """How many pages there are, the mark of the generation left out."""
+        return max(0, int(self._pages.num_docs) - 1)
+
+    def _count(self, searcher: Any, schema: Any, field: str, token: str) -> int:  # noqa: ANN401
+        query = Query.term_query(schema, field, token, "freq")
+        return int(searcher.search(query, limit=1, count=True).count)
+
+    def _chunk_idf(self, field: str, token: str) -> tuple[float, float]:
+        """Return (idf among live chunks, idf that tantivy scores with, which counts deleted ones too)."""
+        frequency, live = self._chunks.doc_freq(field, token), self._chunks.num_docs
+        counted = idf(frequency, self._chunk_total)
+        if live == self._chunk_total:
+            return counted, counted
+        if frequency > _MOST_COUNTED:
+            return idf(frequency * live / self._chunk_total, live), counted
+        return idf(self._count(self._chunks, self._chunk_schema, field, token), live), counted
+
+    def _page_boost(self, field: str, token: str) -> float:
+        """Return what makes of tantivy's idf of a page token that among live pages."""
+        frequency = self._pages.doc_freq(field, token)
+        _, live = self._frequency(field, token)
+        return live / idf(frequency, self._page_total)
+
+    def _content_terms(self, terms: Sequence[Term]) -> Iterator[LexicalTerm]:
+        common = max(self._page_count, 1) * 0.5
         for term in terms:
-            distinctive = _is_content(term.exact) and term.pages < common
+            distinctive = is_content(term.exact) and term.pages < common
             yield LexicalTerm(term.surface, term.stem, term.pages, term.idf, distinctive)
 
     def _cjk_term(self, token: str) -> LexicalTerm:
@@ -228,10 +266,9 @@ class TantivySearcher:
     # The query as tantivy takes it
 
     def _chunk_clauses(
-        self, query: str, terms: Sequence[_Term], identifiers: Sequence[str], cjk: Sequence[str]
+        self, query: str, terms: Sequence[Term], identifiers: Sequence[str], cjk: Sequence[str]
     ) -> list[tuple[Occur, Query]]:
         schema, searcher = self._chunk_schema, self._chunks
-        total = searcher.num_docs
         clauses: list[tuple[Occur, Query]] = []
         for term in terms:
             fields = [(field, term.stem, weight) for field, weight in _CHUNK_WEIGHTS.items()]
@@ -243,7 +280,8 @@ class TantivySearcher:
                     continue
                 plain = Query.term_query(schema, field, token, "freq")
                 present.append((Occur.Should, plain))
-                scored.append(Query.boost_query(plain, weight * term.idf / _idf(frequency, total)))
+                counted = idf(frequency, self._chunk_total)
+                scored.append(Query.boost_query(plain, weight * term.idf / counted))
             if scored:
                 clauses.append((Occur.Should, Query.disjunction_max_query(scored, _TIE)))
                 clauses.append(
@@ -253,10 +291,12 @@ class TantivySearcher:
         weight = _IDENTIFIER_ALONE_WEIGHT if alone else _IDENTIFIER_WEIGHT
         for token in identifiers:
             found = Query.term_query(schema, "ident", token, "freq")
-            clauses.append((Occur.Should, Query.boost_query(found, weight)))
+            live, counted = self._chunk_idf("ident", token)
+            clauses.append((Occur.Should, Query.boost_query(found, weight * live / counted)))
         for token in cjk:
             found = Query.term_query(schema, "cjk", token, "freq")
-            clauses.append((Occur.Should, Query.boost_query(found, _CJK_WEIGHT)))
+            live, counted = self._chunk_idf("cjk", token)
+            clauses.append((Occur.Should, Query.boost_query(found, _CJK_WEIGHT * live / counted)))
             clauses.append((Occur.Should, Query.const_score_query(found, _COORDINATION)))
         clauses.extend(self._pairs(query))
         return clauses
@@ -267,16 +307,22 @@ class TantivySearcher:
             if first in STOP_WORDS and second in STOP_WORDS:
                 continue
             phrase = Query.phrase_query(self._chunk_schema, "exact", [first, second], slop=1)
-            yield Occur.Should, Query.boost_query(phrase, _PAIR_WEIGHT)
+            both = [self._chunk_idf("exact", word) for word in (first, second)]
+            live, counted = sum(idf for idf, _ in both), sum(idf for _, idf in both)
+            yield Occur.Should, Query.boost_query(phrase, _PAIR_WEIGHT * live / counted)
 
-    def _page_clauses(self, terms: Sequence[_Term], cjk: Sequence[str]) -> list[tuple[Occur, Query]]:
+    def _page_clauses(self, terms: Sequence[Term], cjk: Sequence[str]) -> list[tuple[Occur, Query]]:
         schema = self._page_schema
         clauses = []
         for term in terms:
-            clauses.append((Occur.Should, Query.term_query(schema, "all", term.stem, "freq")))
+            stem = Query.term_query(schema, "all", term.stem, "freq")
+            clauses.append((Occur.Should, Query.boost_query(stem, self._page_boost("all", term.stem))))
             exact = Query.term_query(schema, "exact", term.exact, "freq")
-            clauses.append((Occur.Should, Query.boost_query(exact, _PAGE_EXACT_WEIGHT)))
-        clauses += [(Occur.Should, Query.term_query(schema, "cjk", token, "freq")) for token in cjk]
+            weight = _PAGE_EXACT_WEIGHT * self._page_boost("exact", term.exact)
+            clauses.append((Occur.Should, Query.boost_query(exact, weight)))
+        for token in cjk:
+            found = Query.term_query(schema, "cjk", token, "freq")
+            clauses.append((Occur.Should, Query.boost_query(found, self._page_boost("cjk", token))))
         return clauses
 
     def _run(
@@ -311,51 +357,6 @@ class TantivySearcher:
             if len(values) >= limit or len(hits) < wanted:
                 return values[:limit], scores[:limit]
             wanted *= 4
-
-
-def _page_document(page: LexicalPage) -> dict[str, Any]:
-    names = (page.title, readable(_slug(page)), page.summary, *page.tags, *page.aliases, page.cluster)
-    body = "\n".join(chunk.text for chunk in page.chunks)
-    document: dict[str, Any] = {"rev": page.rev, "all": f"{' . '.join(names)} . {body}", "exact": body}
-    if page.cjk:
-        document["cjk"] = " ".join(cjk_tokens(document["all"]))
-    return document
-
-
-def _chunk_documents(page: LexicalPage) -> Iterator[dict[str, Any]]:
-    meta = " . ".join((page.summary, *page.tags, *page.aliases, page.cluster))
-    slug = _slug(page)
-    first = page.rev << 16
-    for ordinal, chunk in enumerate(page.chunks):
-        path = chunk.heading_path[1:] if chunk.heading_path[:1] == (page.title,) else chunk.heading_path
-        heads = " . ".join((page.title, *path))
-        document: dict[str, Any] = {
-            "rev": page.rev,
-            "chunk": first | ordinal,
-            "heads": heads,
-            "meta": meta,
-            "body": chunk.text,
-            "exact": f"{heads} . {chunk.text}",
-        }
-        if chunk.identifiers:
-            document["ident"] = chunk.identifiers
-        if page.cjk:
-            document["cjk"] = " ".join(cjk_tokens(f"{slug} {heads} {meta} {chunk.text}"))
-        yield document
-
-
-def _slug(page: LexicalPage) -> str:
-    return page.path.rsplit(".", 1)[0]
-
-
-def _is_content(word: str) -> bool:
-    """Single letters are noise but for the names of languages; digits count."""
-    return word not in STOP_WORDS and (len(word) > 1 or word.isdigit() or word in "cr")
-
-
-def _idf(frequency: int, total: int) -> float:
-    """BM25's inverse document frequency, as Lucene and tantivy compute it."""
-    return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
 
 
 def _stemmed() -> Any:  # noqa: ANN401 - tantivy ships no types
@@ -407,7 +408,3 @@ def _common_schema() -> Any:  # noqa: ANN401
     builder.add_unsigned_field(_GENERATION, fast=True)
     builder.add_text_field("cjk", tokenizer_name="tokens", index_option="freq")
     return builder
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

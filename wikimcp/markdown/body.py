@@ -80,7 +80,7 @@ def read_blocks(text: str, start: int = 0, end: int | None = None) -> tuple[Bloc
     blocks: list[Block] = []
     at, kind = 0, "paragraph"
     for place, name in outline.blocks(0, len(body)):
-        line_start = body.rfind("\n", 0, place) + 1
+        line_start = body.rfind("\n", 0, place + 1) + 1
         if line_start > at:
             blocks.append(Block(kind, at + start, line_start + start))
             at = line_start
@@ -199,9 +199,9 @@ def _first_item(body: str, outline: Outline, marks: InlineMarks) -> str:
     """Return the first line of the first list item that is no property."""
     fields = {body.rfind("\n", 0, mark.start) for mark in marks.fields}
     for place, kind in outline.blocks(0, len(body)):
-        line_start = body.rfind("\n", 0, place)
+        line_start = body.rfind("\n", 0, place + 1)
         if kind == "item" and line_start not in fields and not marks.comments.hold(place):
-            end = body.find("\n", place)
+            end = body.find("\n", line_start + 1)
             text = _clean(outline.plain(place, end if end >= 0 else len(body)))
             if text:
                 return text

@@ -63,7 +63,7 @@ class _Cutter:
         """Yield the blocks of a range as whole lines; the innermost block on a line names its kind."""
         at, kind = start, "heading"
         for place, name in self.outline.blocks(start, end):
-            line_start = self.body.rfind("\n", start, place) + 1 or start
+            line_start = self.body.rfind("\n", start, place + 1) + 1 or start
             if line_start > at:
                 yield at, line_start, kind
                 at = line_start

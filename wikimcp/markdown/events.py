@@ -99,7 +99,10 @@ class Outline:
         return "".join(self.pieces[first : bisect_left(self.piece_bytes, self._byte(end), first)])
 
     def blocks(self, start: int, end: int) -> list[tuple[int, str]]:
-        """Return the blocks that begin inside of a range: where, and of what kind."""
+        """Return the blocks that begin inside of a range: where, and of what kind.
+
+        An item that a tab indents begins, for the parser, at the line end before it.
+        """
         first = bisect_left(self.block_bytes, self._byte(start))
         last = bisect_left(self.block_bytes, self._byte(end), first)
         places = self.block_bytes[first:last]

@@ -11,9 +11,10 @@ from datetime import date
 
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|(do|y+|M+|d+|E+)|(.)", re.DOTALL)
 _MONTHS = (
-    "January February March April May June July August September October November December".split()
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
 )
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _DIGITS = {"yyyy": r"(?P<year>\d{4})", "MM": r"(?P<month>\d{2})", "dd": r"(?P<day>\d{2})"} | {
     "M": r"(?P<month>\d{1,2})",
     "d": r"(?P<day>\d{1,2})",

@@ -13,7 +13,7 @@ from typing import Any
 
 from wikimcp.markdown.body import BodyReading
 from wikimcp.markdown.chunks import build_chunks
-from wikimcp.markdown.events import HeadingMark, Outline
+from wikimcp.markdown.events import MAX_HEADINGS, HeadingMark, Outline
 from wikimcp.markdown.frontmatter import Frontmatter
 from wikimcp.markdown.inline import Ranges, is_tag
 from wikimcp.markdown.lenient import line_feeds
@@ -27,7 +27,7 @@ from wikimcp.models import ParsedBody
 
 _HEADING = re.compile(
     r"(?P<stars>\*+)[ \t]+"
-    r"(?:(?:TODO|DONE|DOING|NOW|LATER|NEXT|WAIT|WAITING|HOLD|IN-PROGRESS|CANCELED|CANCELLED)(?=[ \t]|$)[ \t]*)?"
+    r"(?:(?:TODO|DONE|DOING|NOW|LATER|NEXT|WAIT|WAITING|HOLD|IN-PROGRESS|CANCELL?ED)(?=[ \t]|$)[ \t]*)?"
     r"(?:\[#[A-Z0-9]\][ \t]*)?(?P<text>.*?)[ \t]*(?P<tags>:[\w@#%:]+:)?[ \t]*$"
 )
 _KEYWORD = re.compile(r"[ \t]*#\+(?P<key>[A-Za-z][\w-]*):(?:[ \t]+(?P<value>.*))?$")
@@ -36,8 +36,11 @@ _DRAWER_LINE = re.compile(r"[ \t]*:(?P<key>[^\s:]+)\+?:(?:[ \t]+(?P<value>.*))?$
 _COMMENT = re.compile(r"[ \t]*#(?:[ \t]|$)")
 _BLOCK = re.compile(r"[ \t]*#\+(?P<end>begin|end)_(?P<name>\w+)", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*(?:[-+]|\d+[.)])[ \t]")
-_VERBATIM = re.compile(r"(?<![^\s({'\"-])([=~])(?=\S)[^\n]*?(?<=\S)\1(?![^\s.,;:!?)}'\"\[-])")
+_VERBATIM = re.compile(
+    r"(?<![^\s({'\"-])(?:=(?! )[^=\n]+(?<! )=|~(?! )[^~\n]+(?<! )~)(?![^\s.,;:!?)}'\"\[-])"
+)
 _TAG = re.compile(r"(?<![^\s(,;])#(?:\[\[([^\[\]\n]+)\]\]|([^\s#,;.!?()\[\]{}\"':+]+))")
+_DRAWERS = frozenset(("properties", "logbook"))
 _OPAQUE = frozenset(("src", "example", "comment", "export", "latex"))
 _LISTS = {"alias": "aliases", "aliases": "aliases", "tags": "tags", "filetags": "tags"}
 
@@ -90,6 +93,7 @@ class _Reader:
     flags: list[Flag] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    unclosed: set[str] = field(default_factory=set)
     paragraph: str = ""
     body_start: int = 0
 
@@ -127,21 +131,23 @@ class _Reader:
         return 0
 
     def drawer(self, at: int, name: str) -> int:
-        """Read the properties of a drawer; return where it ends, 0 when it is never closed."""
+        """Read the properties of a drawer; return where it ends, 0 when it is not closed or no drawer."""
+        if name not in _DRAWERS:
+            return 0
         inside: list[tuple[int, str, str]] = []
         end = self.line_end(at)
         while end < len(self.text):
             line = self.text[end : self.line_end(end)].rstrip()
             if line.strip().lower() == ":end:":
-                if name in ("properties", "logbook"):
-                    for start, key, value in inside if name == "properties" else ():
-                        self.property(key, value, start, page=not self.headings)
-                    return self.line_end(end)
-                return 0  # of another name: its text is text
+                for start, key, value in inside:
+                    self.property(key, value, start, page=not self.headings)
+                return self.line_end(end)
             match = _DRAWER_LINE.match(line)
-            if match is None and (line or name == "properties") and name != "logbook":
+            if match is not None and match["key"].lower() in _DRAWERS:
                 return 0
-            if match is not None:
+            if name == "properties":
+                if match is None:
+                    return 0
                 inside.append((end, match["key"], match["value"] or ""))
             end = self.line_end(end)
         return 0
@@ -167,7 +173,7 @@ class _Reader:
 
     def content(self, at: int, line: str, end: int, *, blank: bool) -> int:
         """Read a line of text, or a whole block of code; return where it ends."""
-        if line[0] == "*" and (heading := _HEADING.match(line)):
+        if line[0] == "*" and len(self.headings) < MAX_HEADINGS and (heading := _HEADING.match(line)):
             self.headings.append(HeadingMark(at, len(heading["stars"]), shown_text(heading["text"])))
             self.tags += [tag for tag in (heading["tags"] or "").split(":") if is_tag(tag)]
             self.blocks.append((at, "heading"))
@@ -195,12 +201,17 @@ class _Reader:
 
     def block_end(self, at: int, name: str) -> int:
         """Return where the block that was opened before ``at`` ends, 0 when it does not."""
+        if name.lower() in self.unclosed:
+            return 0
         match = re.compile(rf"^[ \t]*#\+end_{name}\b.*(?:\n|\Z)", re.I | re.M).search(self.text, at)
-        return match.end() if match else 0
+        if match is None:
+            self.unclosed.add(name.lower())
+            return 0
+        return match.end()
 
     def paragraph_at(self, at: int) -> str:
         """Return the lines of text from one on, up to a blank line or one of another kind."""
-        kept = []
+        kept: list[str] = []
         while at < len(self.text):
             end = self.line_end(at)
             line = self.text[at:end].rstrip()

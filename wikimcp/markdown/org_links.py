@@ -11,6 +11,7 @@ from wikimcp.markdown.links import MEDIA_SUFFIXES
 from wikimcp.markdown.tokens import LineIndex
 from wikimcp.models import Link, LinkKind
 
+_LONGEST_SHOWN = 2_000
 _LINK = re.compile(
     r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<label>[^\[\]\n]*)\])?\]"
     rf"|\(\((?P<block>{UUID})\)\)"
@@ -19,7 +20,7 @@ _LINK = re.compile(
 _EMBED = re.compile(r"\{\{\s*embed\s+\Z", re.IGNORECASE)
 _MACRO = re.compile(r"\{\{\s*embed\s+(?=\[\[|\(\()|\}\}", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(?!:)")
-_MARKS = re.compile(r"(?<![^\s({'\"-])([*/_=~+])(?=\S)([^\n]*?)(?<=\S)\1(?![^\s.,;:!?)}'\"\[-])")
+_MARKS = re.compile(r"(?<![^\s({'\"-])([*/_=~+])(?=\S)([^\n]{1,400}?)(?<=\S)\1(?![^\s.,;:!?)}'\"\[-])")
 _PATH = re.compile(r"\.{0,2}/|~/")
 
 
@@ -34,7 +35,7 @@ def org_links(text: str, start: int, *, skip: Ranges, lines: LineIndex) -> Itera
             yield Link(LinkKind.BLOCK, match["block"], start=at, line=line)
         elif match["url"]:
             yield Link(LinkKind.EXTERNAL, match["url"], start=at, line=line)
-        else:
+        elif match["target"].strip():
             embed = _EMBED.search(text, max(at - 16, 0), at) is not None
             yield org_link(match["target"], match["label"] or "", start=at, line=line, embed=embed)
 
@@ -59,6 +60,7 @@ def org_link(written: str, label: str, *, start: int, line: int, embed: bool = F
 
 def shown_text(text: str) -> str:
     """Return a text as a reader sees it: labels of links for the links, without marks of emphasis."""
+    text = text[:_LONGEST_SHOWN]
     if "[[" in text:
         text = _LINK.sub(lambda match: match["label"] or match["target"] or match[0], text)
     return " ".join(_MARKS.sub(r"\2", _MACRO.sub("", text)).split())

@@ -59,7 +59,7 @@ def block_properties(text: str, start: int) -> list[PropertyLine]:
 
 
 def property_names(value: str) -> list[str]:
-    """Return what a value like that of ``tags::`` names: parts between commas, freed of brackets and ``#``."""
+    """Return what a value like that of ``tags::`` names: its parts, without brackets and ``#``."""
     names = []
     for part in _ITEMS.findall(value):
         written = _NAMES_IN.findall(part)

@@ -13,7 +13,9 @@ NO_SIMILARITY = -1.0
 _ENOUGH_SECTIONS = 3
 _ENOUGH_TERMS = 3
 _UNKNOWN_SHARE = 0.2  # of the distinctive terms may be unknown to the wiki
-_NOT_FAR_OFF = 0.25  # cosine below which words together are chance
+_NEAR_ENOUGH = 0.30  # cosine at which three words together are no chance
+_EASED_BY_WORD = 0.05  # how much lower it may be for each further word
+_MOST_MORE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +75,25 @@ def lifting_terms(
 ) -> str:
     """Return what lifts the confidence, or an empty string.
 
-    One section must hold every distinctive term of the question; of a long question three are
-    enough when nearly all its words are known to the wiki and its meaning is not far off.
+    One section must hold every distinctive term of the question; of a long question three are enough
+    when nearly all its words are known to the wiki. The further off the meaning is, the more words
+    it takes: common ones meet by chance.
     """
     distinctive = {term.stem: term.surface for term in terms if term.distinctive}
     if not distinctive:
         return ""
-    unknown = sum(term.pages == 0 for term in terms if term.distinctive)
-    tolerant = unknown <= _UNKNOWN_SHARE * len(distinctive) and top_similarity >= _NOT_FAR_OFF
-    best: list[str] = []
+    held: list[str] = []
     for stems in section_stems:
-        held = [surface for stem, surface in distinctive.items() if stem in stems]
-        if len(held) > len(best):
-            best = held
-    if len(best) == len(distinctive):
-        return "one section holds every distinctive term: " + ", ".join(best)
-    if tolerant and len(best) >= _ENOUGH_TERMS:
-        return f"one section holds {len(best)} of {len(distinctive)} distinctive terms: " + ", ".join(best)
-    return ""
+        here = [surface for stem, surface in distinctive.items() if stem in stems]
+        if len(here) > len(held):
+            held = here
+    whole = len(held) == len(distinctive)
+    unknown = sum(term.pages == 0 for term in terms if term.distinctive)
+    if not whole and (len(held) < _ENOUGH_TERMS or unknown > _UNKNOWN_SHARE * len(distinctive)):
+        return ""
+    if len(held) >= _ENOUGH_TERMS:
+        more = min(len(held) - _ENOUGH_TERMS, _MOST_MORE)
+        if top_similarity < _NEAR_ENOUGH - more * _EASED_BY_WORD:
+            return ""
+    share = "every distinctive term" if whole else f"{len(held)} of {len(distinctive)} distinctive terms"
+    return f"one section holds {share}: {', '.join(held)}"

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wikimcp.markdown.tokens import CJK
 from wikimcp.retrieval.relevance import Scored
+from wikimcp.retrieval.sizes import QUARTERS
+
+T = TypeVar("T")
 
 _NEAR = 0.9  # Jaccard of word pairs from which two texts are the same to a reader
-_TOO_SHORT = 12  # words; short texts are alike by chance
-_SHORT_TOKENS = 15
+_NEAR_WORDS = 0.8  # Jaccard of words below which their pairs need not be compared
+_FEW_WORDS = 12  # short texts are alike by chance
+_SHORT = 15 * QUARTERS  # a text shorter than this may stand twice
 _WORD = re.compile(r"\w+")
 
 
@@ -22,7 +29,7 @@ def repeated(scored: Scored) -> tuple[NDArray[np.bool_], dict[int, list[int]]]:
     repeats: dict[int, list[int]] = {}
     best: dict[int, int] = {}
     for at in np.argsort(-scored.score, kind="stable").tolist():
-        if scored.tokens[at] < _SHORT_TOKENS:
+        if scored.text_cost[at] < _SHORT:
             continue
         first = best.setdefault(int(scored.text_key[at]), at)
         if first != at:
@@ -31,32 +38,46 @@ def repeated(scored: Scored) -> tuple[NDArray[np.bool_], dict[int, list[int]]]:
     return mask, repeats
 
 
-def near_duplicates(texts: Sequence[str]) -> dict[int, int]:
-    """Return, for each text that nearly repeats an earlier one, the position of that earlier one."""
-    found: dict[int, int] = {}
-    pairs_of: dict[int, set[tuple[str, str]]] = {}
-    for at, text in enumerate(texts):
-        for before in range(at):
-            if before in found or not _alike_in_length(text, texts[before]):
-                continue
-            for one in (at, before):
-                if one not in pairs_of:
-                    pairs_of[one] = _word_pairs(texts[one])
-            if _jaccard(pairs_of[at], pairs_of[before]) >= _NEAR:
-                found[at] = before
+def same_text(scored: Scored, positions: Collection[int]) -> set[int]:
+    """Return the sections with the text of one of ``positions``, short texts left out."""
+    keys = {int(scored.text_key[at]) for at in positions if scored.text_cost[at] >= _SHORT}
+    if not keys:
+        return set()
+    return set(np.flatnonzero(np.isin(scored.text_key, list(keys))).tolist())
+
+
+def near_duplicates(texts: Sequence[str], pages: Sequence[int]) -> dict[int, int]:
+    """Return, for each text that nearly repeats an earlier one of another page, where that one is."""
+    by_length = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+    first_of: dict[int, int] = {}
+    for place, at in enumerate(by_length):
+        for other in by_length[place + 1 :]:
+            if _NEAR * len(texts[other]) > len(texts[at]):
                 break
-    return found
+            if pages[at] != pages[other] and _alike(texts[at], texts[other]):
+                first, later = sorted((at, other))
+                first_of[later] = min(first, first_of.get(later, first))
+    # What repeats a repeat is left for another round: the text it is compared with may yet go.
+    return {later: first for later, first in first_of.items() if first not in first_of}
 
 
-def _alike_in_length(first: str, second: str) -> bool:
-    return min(len(first), len(second)) >= 0.8 * max(len(first), len(second))
+def _alike(first: str, second: str) -> bool:
+    """Tell whether two texts of about one length are nearly the same; the cheap test comes first."""
+    one, other = _words(first), _words(second)
+    if min(len(one), len(other)) < _FEW_WORDS or _jaccard(set(one), set(other)) < _NEAR_WORDS:
+        return False
+    pairs = [set(zip(words, words[1:], strict=False)) for words in (one, other)]
+    return _jaccard(*pairs) >= _NEAR
 
 
-def _word_pairs(text: str) -> set[tuple[str, str]]:
-    words = _WORD.findall(text.casefold())
-    return set(zip(words, words[1:], strict=False)) if len(words) >= _TOO_SHORT else set()
+@lru_cache(maxsize=256)
+def _words(text: str) -> tuple[str, ...]:
+    text = text.casefold()
+    if not text.isascii():
+        text = CJK.sub(r" \g<0> ", text)  # such a character is a word
+    return tuple(_WORD.findall(text))
 
 
-def _jaccard(first: set[tuple[str, str]], second: set[tuple[str, str]]) -> float:
+def _jaccard(first: set[T], second: set[T]) -> float:
     shared = len(first & second)
     return shared / max(len(first) + len(second) - shared, 1)

@@ -69,13 +69,15 @@ class Scored:
     """Candidate sections in file order, page by page: arrays of one length.
 
     ``rev`` and ``section`` name the section, ``score`` is in logits, ``cosine`` is the best of its
-    chunks (-1 without vectors), ``best_chunk`` that chunk's ordinal on the page.
+    chunks (-1 without vectors), ``best_chunk`` that chunk's ordinal on the page. All sections of a
+    page are there. Costs are quarter tokens.
     """
 
     rev: NDArray[np.uint64]
     section: NDArray[np.int64]
     level: NDArray[np.int64]
-    tokens: NDArray[np.int64]
+    text_cost: NDArray[np.int64]
+    path_cost: NDArray[np.int64]
     text_key: NDArray[np.int64]
     score: Floats
     cosine: Floats
@@ -85,11 +87,11 @@ class Scored:
         return len(self.rev)
 
 
-def candidate_pages(evidence: Evidence, weights: Weights) -> list[int]:
-    """Return the revs of all pages the lists name, the most promising first."""
+def candidate_pages(evidence: Evidence, weights: Weights) -> dict[int, float]:
+    """Return how promising each page is that the lists name, by rev."""
     unit = max(evidence.unit, 1e-6)
     ids = np.concatenate((evidence.chunk_ids, evidence.dense_ids))
-    below = float(evidence.dense_scores.min()) * _UNSEEN if len(evidence.dense_scores) else 0.0
+    below = _below(evidence)
     lexical = np.concatenate((evidence.chunk_scores / unit, np.zeros(len(evidence.dense_ids))))
     dense = np.concatenate((np.full(len(evidence.chunk_ids), below), evidence.dense_scores))
     unique, at = np.unique(ids, return_inverse=True)
@@ -103,7 +105,12 @@ def candidate_pages(evidence: Evidence, weights: Weights) -> list[int]:
             pages[rev] = score
     for rev, score in zip(evidence.page_revs.tolist(), (evidence.page_scores / unit).tolist(), strict=True):
         pages[rev] = pages.get(rev, weights.cosine * below) + weights.page * score
-    return sorted(pages, key=lambda rev: (-pages[rev], rev))
+    return pages
+
+
+def _below(evidence: Evidence) -> float:
+    """Return the cosine to suppose for a chunk that the dense list did not reach."""
+    return float(evidence.dense_scores.min()) * _UNSEEN if len(evidence.dense_scores) else 0.0
 
 
 def score_sections(
@@ -116,7 +123,7 @@ def score_sections(
 ) -> Scored:
     """Score every section of the prepared pages and return those of the best ``limit`` pages.
 
-    ``outlines`` are by rev; ``hubs`` are the revs of hub pages.
+    ``outlines`` are by rev, in the order in which equals shall stand; ``hubs`` are revs of hub pages.
     """
     revs = [rev for rev, shape in outlines.items() if len(shape)]
     if not revs:
@@ -144,7 +151,9 @@ def score_sections(
         signal = _lookup(chunk_ids, evidence.chunk_ids, evidence.chunk_scores / unit, missing=0.0)
     score = weights.page * page_lexical[page_of] + weights.section * lexical
     if evidence.cosine_of is not None:
-        score = score + weights.cosine * np.maximum(cosine, 0.0)
+        # A section whose vector is still to be made is neither favoured nor sunk for it.
+        supposed = np.where(cosine == -1.0, _below(evidence), np.maximum(cosine, 0.0))
+        score = score + weights.cosine * supposed
     page_best = np.maximum.reduceat(score, starts)
     kept_pages = np.sort(np.argsort(-page_best, kind="stable")[:limit])
     keep = np.isin(page_of, kept_pages)
@@ -153,14 +162,16 @@ def score_sections(
         late = _best_per_section(
             evidence.late_of(chunk_ids[of_kept]).astype(np.float64), section_of[of_kept], total
         )
-        score = score + weights.late * late
+        known = late > 0
+        score = score + weights.late * np.where(known, late, np.median(late[known]) if known.any() else 0.0)
     score = score + _prior(shapes, np.isin(np.array(revs), list(hubs))[page_of])
     ordinals = np.arange(total) - starts[page_of]
     return Scored(
         rev=np.array(revs, np.uint64)[page_of][keep],
         section=ordinals[keep],
         level=np.concatenate([shape.level for shape in shapes])[keep],
-        tokens=np.concatenate([shape.tokens for shape in shapes])[keep],
+        text_cost=np.concatenate([shape.text_cost for shape in shapes])[keep],
+        path_cost=np.concatenate([shape.path_cost for shape in shapes])[keep],
         text_key=np.concatenate([shape.text_keys for shape in shapes])[keep],
         score=score[keep],
         cosine=cosine[keep],
@@ -220,4 +231,4 @@ def _best_chunks(
 
 def _none() -> Scored:
     whole = np.zeros(0, np.int64)
-    return Scored(np.zeros(0, np.uint64), whole, whole, whole, whole, np.zeros(0), np.zeros(0), whole)
+    return Scored(np.zeros(0, np.uint64), whole, whole, whole, whole, whole, np.zeros(0), np.zeros(0), whole)

@@ -1,25 +1,39 @@
-"""Which sections go into a bundle: a greedy fill of the token budget with contiguous runs.
+"""Which sections go into a bundle: what adds most belief for its cost, until the budget is full.
 
 Neighbouring sections of one page join to one span when the first heading stands above the rest
-(a subtree, or siblings under one parent), so that a span reads as a piece of the page.
+(a subtree, or siblings under one parent), so that a span reads as a piece of the page. A join
+costs the text between; a new span costs a citation. All costs are quarter tokens (sizes.py).
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wikimcp.retrieval.relevance import Floats, Scored
+from wikimcp.retrieval.sizes import QUARTERS
 
-_LENGTH_POWER = 0.3  # how much a long section must be better than a short one
-_LENGTH_OFFSET = 40
+_COST_POWER = 0.85  # below 1: a long section is worth a little more than its belief per token
+_COST_OFFSET = 20 * QUARTERS
 _MOST_TRIED = 250  # sections
-_SMALLEST = 40  # tokens left that are not worth another look
-_LONGEST_SECTION = 1_500  # tokens; a longer section is cut around its best chunk
-_LONGEST_SHARE = 0.6  # of the budget that one section may take
+_FEWEST_TRIED = 50
+_TIMES_OVER = 4
+_WIDEST_GAP = 2  # citations; joining over more costs more than a new span
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Quarter tokens of each section: of its text as it would be returned, and of a citation there.
+
+    ``whole`` is false for a section that is cut, which therefore stands alone.
+    """
+
+    text: list[int]
+    citation: list[int]
+    whole: list[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,119 +54,171 @@ def probabilities(scored: Scored) -> Floats:
     return share
 
 
-def longest_section(budget: int) -> int:
-    """Return the tokens from which a section is cut around its best chunk."""
-    return max(min(_LONGEST_SECTION, int(budget * _LONGEST_SHARE)), _SMALLEST)
+class Selection:
+    """A bundle while it fills: at most ``limit`` runs, each a span, for as much room as it is given.
 
-
-def capped_tokens(scored: Scored, budget: int) -> NDArray[np.int64]:
-    """Return the tokens each section would take, over-long ones cut."""
-    return np.minimum(scored.tokens, longest_section(budget))
-
-
-def select_runs(
-    scored: Scored,
-    probability: Floats,
-    tokens: NDArray[np.int64],
-    overhead: NDArray[np.int64],
-    *,
-    budget: int,
-    limit: int,
-    alone: NDArray[np.bool_],
-) -> tuple[list[Run], list[int]]:
-    """Return the runs that fill ``budget`` tokens with at most ``limit`` spans, best first.
-
-    A section that does not fit is skipped, not the end of the list; the second value lists those.
-    ``tokens`` are of each section, ``overhead`` those of a span's citation on that section's page.
-    ``alone`` marks sections that may not join others (because they are cut).
+    ``likely`` are the sections that are tried, the most probable first; the first that fits is taken
+    before all others. A section of probability 0 is never taken in, not even between two others.
     """
-    filler = _Filler(scored, tokens, overhead, alone, budget=budget, limit=limit)
-    order = np.argsort(-probability / (tokens + _LENGTH_OFFSET) ** _LENGTH_POWER, kind="stable")
-    skipped = []
-    for at in order[:_MOST_TRIED].tolist():
-        if budget - filler.used < _SMALLEST:
-            break
-        if probability[at] > 0 and filler.owner[at] < 0 and not filler.place(at):
-            skipped.append(at)
-    runs = [Run(a, b, float(probability[a:b].max())) for a, b in filler.runs.values()]
-    runs.sort(key=lambda run: -run.probability)
-    return runs, skipped
 
-
-class _Filler:
-    """The bundle while it fills: runs by number, and which run owns each section."""
-
-    def __init__(
-        self,
-        scored: Scored,
-        tokens: NDArray[np.int64],
-        overhead: NDArray[np.int64],
-        alone: NDArray[np.bool_],
-        *,
-        budget: int,
-        limit: int,
-    ) -> None:
-        self.owner = np.full(len(scored), -1)
-        self.runs: dict[int, tuple[int, int]] = {}
-        self.used = 0
-        self._scored = scored
-        self._tokens = tokens
-        self._overhead = overhead
-        self._alone = alone
-        self._budget = budget
+    def __init__(self, scored: Scored, probability: Floats, costs: Costs, *, limit: int) -> None:
+        self._probability: list[float] = probability.tolist()
+        self._page: list[int] = scored.rev.tolist()
+        self._level: list[int] = scored.level.tolist()
+        self._costs = costs
         self._limit = limit
-        self._gap = budget // 30  # tokens of a section between two chosen ones that comes along
+        self._room = 0
+        self._owner = [-1] * len(scored)  # the number of the run that holds a section; -1: none
+        self._runs: dict[int, tuple[int, int]] = {}
+        self._begun: set[int] = set()  # pages with a run
         self._number = 0
+        self._offers = [0] * len(scored)  # how often a section was offered: only the last one counts
+        self._heap: list[tuple[float, int, int]] = []
+        self._alone = [cost + text for cost, text in zip(costs.citation, costs.text, strict=True)]
+        self._worth_alone: list[float] = (
+            probability / (np.array(self._alone) + _COST_OFFSET) ** _COST_POWER
+        ).tolist()
+        order = np.argsort(-probability, kind="stable")[:_MOST_TRIED].tolist()
+        self.likely = [at for at in order if self._probability[at] > 0]
 
-    def place(self, at: int) -> bool:
-        """Take section ``at`` in, joined to a neighbour where it may; False when it does not fit."""
-        if self.used + int(self._tokens[at]) > self._budget:
-            return False
-        for first, last, absorbed in self._options(at):
-            if not self._reads_as_one(first, last):
-                continue
-            new = int(self._tokens[first:last][self.owner[first:last] < 0].sum())
-            cost = new + int(self._overhead[at]) * (1 - len(absorbed))
-            if self.used + cost > self._budget or len(self.runs) + 1 - len(absorbed) > self._limit:
-                continue
-            for number in absorbed:
-                del self.runs[number]
-            self.runs[self._number] = (first, last)
-            self.owner[first:last] = self._number
-            self._number += 1
-            self.used += cost
-            return True
-        return False
+    @property
+    def runs(self) -> list[Run]:
+        """The runs chosen so far, the most probable first."""
+        runs = [Run(a, b, max(self._probability[a:b])) for a, b in self._runs.values()]
+        return sorted(runs, key=lambda run: (-run.probability, run.first))
 
-    def _options(self, at: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        left, right = self._neighbour(at, -1), self._neighbour(at, 1)
-        if left is not None and right is not None and left != right:
-            yield self.runs[left][0], self.runs[right][1], (left, right)
-        if left is not None:
-            yield self.runs[left][0], at + 1, (left,)
-        if right is not None:
-            yield at, self.runs[right][1], (right,)
+    def fill(self, room: int) -> None:
+        """Take sections in while they fit into ``room`` quarters beside the runs chosen so far.
+
+        A section that does not fit is skipped, not the end.
+        """
+        self._room = room
+        if not self._runs:
+            self._leave_out_unlikely()
+            self._take_first()
+        self._heap.clear()
+        for at in self.likely:
+            self._offer(at)
+        while self._heap:
+            negative, at, offer = heapq.heappop(self._heap)
+            if self._owner[at] >= 0 or offer != self._offers[at]:
+                continue
+            option = self._best(at)
+            if option is None:
+                continue
+            if option.worth < -negative:  # what it was offered with does not fit any more
+                heapq.heappush(self._heap, (-option.worth, at, offer))
+                continue
+            self._take(option)
+            for beside in self._around(option.first, option.last):
+                self._offer(beside)
+
+    def _leave_out_unlikely(self) -> None:
+        """Try no more sections than would fill the room a few times over."""
+        total = 0
+        for place, at in enumerate(self.likely):
+            total += self._costs.text[at]
+            if total > _TIMES_OVER * self._room:
+                del self.likely[max(place, _FEWEST_TRIED) :]
+                return
+
+    def _take_first(self) -> None:
+        for at in self.likely:
+            if option := self._best(at):
+                self._take(option)
+                return
+
+    def _offer(self, at: int) -> None:
+        """Put a section on the heap with what it is worth now, if it fits."""
+        if self._owner[at] >= 0 or self._probability[at] == 0:
+            return
+        if self._costs.text[at] - self._costs.citation[at] > self._room:  # not even as a bridge
+            return
+        worth = 0.0
+        if self._page[at] in self._begun:
+            if option := self._best(at):
+                worth = option.worth
+        elif self._alone[at] <= self._room and len(self._runs) < self._limit:
+            worth = self._worth_alone[at]
+        if worth:
+            self._offers[at] += 1
+            heapq.heappush(self._heap, (-worth, at, self._offers[at]))
+
+    def _take(self, option: _Option) -> None:
+        for number in option.swallowed:
+            del self._runs[number]
+        self._runs[self._number] = (option.first, option.last)
+        for at in range(option.first, option.last):
+            self._owner[at] = self._number
+        self._begun.add(self._page[option.first])
+        self._number += 1
+        self._room -= option.cost
+
+    def _best(self, at: int) -> _Option | None:
+        """Return the way to take ``at`` in that is worth most; None when none fits."""
+        best = None
+        for first, last, swallowed in self._ways(at):
+            if len(self._runs) + 1 - len(swallowed) > self._limit:
+                continue
+            cost, gain = self._costs.citation[at] * (1 - len(swallowed)), 0.0
+            for other in range(first, last):
+                if self._owner[other] < 0:
+                    cost += self._costs.text[other]
+                    gain += self._probability[other]
+            if cost <= self._room:
+                worth = gain / (max(cost, 0) + _COST_OFFSET) ** _COST_POWER
+                if best is None or worth > best.worth:
+                    best = _Option(first, last, swallowed, cost, worth)
+        return best
+
+    def _ways(self, at: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         yield at, at + 1, ()
+        if self._page[at] not in self._begun or not self._costs.whole[at]:
+            return
+        left, right = self._neighbour(at, -1), self._neighbour(at, 1)
+        first = at if left is None else self._runs[left][0]
+        last = at + 1 if right is None else self._runs[right][1]
+        if left is not None and self._reads_as_one(first, at + 1):
+            yield first, at + 1, (left,)
+        if right is not None and self._reads_as_one(at, last):
+            yield at, last, (right,)
+        if left is not None and right is not None and self._reads_as_one(first, last):
+            yield first, last, (left, right)
 
     def _neighbour(self, at: int, step: int) -> int | None:
-        """Return the run that lies at most a small gap away on the same page."""
-        rev = self._scored.rev
-        beside, passed = at + step, 0
-        while 0 <= beside < len(rev) and rev[beside] == rev[at]:
-            if self.owner[beside] >= 0:
-                return int(self.owner[beside])
-            passed += int(self._tokens[beside])
-            if passed > self._gap:
+        """Return the run on the same page that lies at most a small gap away and may be joined."""
+        for beside in self._reach(at, step):
+            if self._owner[beside] >= 0:
+                return self._owner[beside] if self._costs.whole[beside] else None
+            if self._probability[beside] == 0 or not self._costs.whole[beside]:
                 return None
-            beside += step
         return None
 
+    def _around(self, first: int, last: int) -> Iterator[int]:
+        """Yield the sections that could join the run from ``first`` to ``last``."""
+        yield from self._reach(first, -1)
+        yield from self._reach(last - 1, 1)
+
+    def _reach(self, at: int, step: int) -> Iterator[int]:
+        """Yield the sections before or behind ``at`` on its page while the gap to them is small."""
+        page, text = self._page, self._costs.text
+        passed, widest = 0, _WIDEST_GAP * self._costs.citation[at]
+        beside = at + step
+        while 0 <= beside < len(page) and page[beside] == page[at] and passed <= widest:
+            yield beside
+            passed += text[beside]
+            beside += step
+
     def _reads_as_one(self, first: int, last: int) -> bool:
-        if last - first == 1:
-            return True
-        if self._alone[first:last].any():
-            return False
-        sections = self._scored.section
-        if sections[last - 1] - sections[first] != last - 1 - first:
-            return False
-        return bool(self._scored.level[first] <= self._scored.level[first + 1 : last].min())
+        return self._level[first] <= min(self._level[first + 1 : last])
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One way to take a section in: the run that results, the runs it swallows, what it costs."""
+
+    first: int
+    last: int
+    swallowed: tuple[int, ...]
+    cost: int
+    worth: float

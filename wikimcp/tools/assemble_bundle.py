@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Annotated
 
 from pydantic import Field
 
 from wikimcp.index.view import Reading
 from wikimcp.markdown.tokens import count_tokens
-from wikimcp.ports import Ids
-from wikimcp.retrieval.coverage import NO_SIMILARITY, judge
+from wikimcp.retrieval.sizes import QUARTERS, json_quarters
 from wikimcp.tools.answers import answer_tokens, compose, stamped
-from wikimcp.tools.bundle_choice import Choice, choose, page_of
-from wikimcp.tools.bundle_result import Bundle, BundleSection, CoverageRow, Omitted, Ranks, render_bundle
-from wikimcp.tools.bundle_spans import Span
-from wikimcp.tools.citing import CitationRow
-from wikimcp.tools.contract import CoverageSettings, Params, Tool, ToolContext
+from wikimcp.tools.bundle_choice import Choice, choose
+from wikimcp.tools.bundle_result import Bundle, Omitted, render_bundle
+from wikimcp.tools.bundle_rows import SectionRows, clip_tokens, coverage_row, omitted_rows, twin_notes
+from wikimcp.tools.contract import Params, Tool, ToolContext
 from wikimcp.tools.evidence import Found, Mode, Question, gather
 from wikimcp.tools.excluding import read_exclusions
 from wikimcp.tools.filters import (
@@ -27,18 +27,14 @@ from wikimcp.tools.filters import (
     TypeFilter,
     select,
 )
-from wikimcp.tools.page_rows import IncludeDrafts, title_of
-from wikimcp.tools.rendering import clip, flatten, plain
+from wikimcp.tools.page_rows import IncludeDrafts
+from wikimcp.tools.rendering import clip, flatten
 
-_FRAME_TOKENS = 210  # of an answer without sections: query, coverage, omitted, index
-_OMITTED_SHOWN = 5
-_LONGEST_ECHO = 300
-_TWINS_SHOWN = 3
-_NEXT = {
-    "partial": "retrieve_context, then read_pages of the pages it names",
-    "weak": "retrieve_context with other words; if that finds nothing, say that the wiki does not cover it",
-    "unknown": "retrieve_context, then read_pages; no similarity was available to judge by",
-}
+_LONGEST_ECHO = 300  # characters
+_WORDS_SHARE = 16  # of the budget may go to the query shown, and to each list of words in the coverage
+_TAIL = 60  # tokens kept for what is known only after the choice: next, lifted_by, omitted, twins
+_TAIL_SHARE = 10  # of a small budget
+_MOST_OMITTED = 5
 
 
 class BundleParams(Params):
@@ -66,141 +62,81 @@ def run(reading: Reading, params: BundleParams, context: ToolContext) -> Bundle:
     allowed = None
     if params.cluster or params.tags or params.type or params.path_prefix:
         allowed = frozenset(page.rev for page in select(reading, PageFilter.of(params), context))
-    found = gather(reading, params.query, context, mode=params.mode, allowed=allowed)
     exclusions = read_exclusions(params.exclude, context)
-    frame = _FRAME_TOKENS + count_tokens(params.query[:_LONGEST_ECHO]) + sum(map(count_tokens, context.notes))
-    choice = choose(reading, found, exclusions, budget=params.token_budget - frame, limit=params.limit)
-    return _within_budget(_bundle(reading, params, found, choice, context), params.token_budget, context)
-
-
-def _bundle(
-    reading: Reading, params: BundleParams, found: Found, choice: Choice, context: ToolContext
-) -> Bundle:
-    ranks = _Ranks(reading, found)
-    notes = list(_twin_notes(found, choice))
-    left = len(choice.skipped) - _OMITTED_SHOWN
-    if left > 0:
-        notes.append(f"{left} more sections did not fit the budget")
-    return Bundle(
-        query=clip(flatten(params.query), _LONGEST_ECHO),
+    found = gather(
+        reading, params.query, context, mode=params.mode, allowed=allowed, more_pages=len(exclusions)
+    )
+    words = params.token_budget // _WORDS_SHARE
+    _shorten_notes(context, 2 * words)
+    frame = Bundle(
+        query=clip_tokens(clip(flatten(params.query), _LONGEST_ECHO), words),
         mode=found.mode,
-        sections=[_section(span, ranks) for span in choice.spans],
-        coverage=_coverage(reading, found, choice.spans, context.coverage),
-        omitted=[_omitted(reading, found, at) for at in choice.skipped[:_OMITTED_SHOWN]],
-        notes=notes,
+        sections=[],
+        coverage=coverage_row(reading, found, (), context.coverage, tokens=words),
+        omitted=[],
     )
-
-
-def _section(span: Span, ranks: _Ranks) -> BundleSection:
-    return BundleSection(
-        slug=plain(span.page.slug),
-        title=title_of(span.page),
-        heading_path=[flatten(heading) for heading in span.heading_path],
-        text=plain(span.text),
-        truncated=span.truncated,
-        score=round(span.run.probability, 4),
-        ranks=ranks.of(span),
-        citation=CitationRow.of(span.citation),
+    tail = min(_TAIL, params.token_budget // _TAIL_SHARE)
+    rows = SectionRows(reading, found)
+    choice = choose(
+        reading,
+        found,
+        exclusions,
+        room=QUARTERS * (params.token_budget - tail) - _size(frame, context),
+        limit=params.limit,
+        size_of=rows.size_of,
     )
-
-
-def _omitted(reading: Reading, found: Found, at: int) -> Omitted:
-    page = page_of(reading, int(found.scored.rev[at]))
-    heading = reading.sections(page)[int(found.scored.section[at])].heading
-    return Omitted(slug=plain(page.slug), heading=clip(flatten(heading or page.title), 120))
-
-
-class _Ranks:
-    """Ranks of sections in the lists that named their chunks."""
-
-    def __init__(self, reading: Reading, found: Found) -> None:
-        self._outlines = reading.outlines(sorted({int(rev) for rev in found.scored.rev}))
-        self._bm25 = self._ranks(found.evidence.chunk_ids)
-        self._dense = self._ranks(found.evidence.dense_ids)
-        self._scored = found.scored
-
-    def _ranks(self, chunk_ids: Ids) -> dict[tuple[int, int], int]:
-        ranks: dict[tuple[int, int], int] = {}
-        for chunk in chunk_ids.tolist():
-            rev, ordinal = chunk >> 16, chunk & 0xFFFF
-            shape = self._outlines.get(rev)
-            # Sections of pages that were not prepared are not known: their chunks take a place each.
-            section = int(shape.chunk_section[ordinal]) if shape is not None else -1 - ordinal
-            ranks.setdefault((rev, section), len(ranks) + 1)
-        return ranks
-
-    def of(self, span: Span) -> Ranks:
-        """Return the best ranks among the span's sections."""
-        run, scored = span.run, self._scored
-        keys = [(int(scored.rev[at]), int(scored.section[at])) for at in range(run.first, run.last)]
-        return Ranks(
-            bm25=min((self._bm25[key] for key in keys if key in self._bm25), default=None),
-            dense=min((self._dense[key] for key in keys if key in self._dense), default=None),
+    while True:
+        bundle = frame.model_copy(
+            update={
+                "sections": [rows.of(span) for span in choice.spans],
+                "coverage": coverage_row(reading, found, choice.spans, context.coverage, tokens=words),
+                "notes": [*twin_notes(reading, found, choice), *_why_nothing(found, choice)],
+            }
         )
+        left = QUARTERS * params.token_budget - _size(bundle, context)
+        omitted = _that_fit(omitted_rows(reading, found, choice), left)
+        bundle = bundle.model_copy(update={"omitted": omitted})
+        if answer_tokens(compose(TOOL, stamped(bundle, context))) <= params.token_budget or not choice.spans:
+            return bundle
+        choice = replace(choice, spans=choice.spans[:-1])
 
 
-def _twin_notes(found: Found, choice: Choice) -> Iterator[str]:
-    """Name the pages that say the same as a returned section."""
-    for number, span in enumerate(choice.spans, start=1):
-        slugs = [slug for at in range(span.run.first, span.run.last) for slug in choice.twins.get(at, ())]
-        slugs += [page.slug for page in found.twins.get(span.page.rev, ())]
-        others = list(dict.fromkeys(slug for slug in slugs if slug != span.page.slug))
-        if others:
-            more = f" and {len(others) - _TWINS_SHOWN} more" if len(others) > _TWINS_SHOWN else ""
-            yield f"section {number} says the same as {', '.join(map(plain, others[:_TWINS_SHOWN]))}{more}"
+def _why_nothing(found: Found, choice: Choice) -> Iterator[str]:
+    """Say why there is no section: an empty answer must not look like a failure."""
+    if choice.spans:
+        return
+    if not len(found.scored):
+        yield "no page matches"
+    elif choice.skipped:
+        yield "no section fits the budget: raise token_budget"
+    else:
+        yield "all that matches is excluded"
 
 
-def _coverage(
-    reading: Reading, found: Found, spans: Sequence[Span], settings: CoverageSettings
-) -> CoverageRow:
-    similarity = NO_SIMILARITY
-    if found.has_similarity and spans:
-        similarity = max(float(found.scored.cosine[span.run.first : span.run.last].max()) for span in spans)
-    calibrated = reading.dense.embedder.thresholds if reading.dense is not None else (1.0, 1.0)
-    judged = judge(
-        top_similarity=similarity,
-        section_count=len(spans),
-        distinct_page_count=len({span.page.rev for span in spans}),
-        terms=found.lexical.terms,
-        section_stems=lambda: [set(reading.analyze(_with_names(span))) for span in spans],
-        thresholds=settings.thresholds(calibrated),
-        lexical_lift=settings.lexical_lift,
-    )
-    return CoverageRow(
-        section_count=judged.section_count,
-        distinct_page_count=judged.distinct_page_count,
-        top_similarity=round(judged.top_similarity, 4),
-        confidence=judged.confidence,
-        missing_terms=[clip(term, 60) for term in judged.missing_terms[:12]],
-        lifted_by=judged.lifted_by or None,
-        next=_NEXT.get(judged.confidence),
-    )
+def _size(bundle: Bundle, context: ToolContext) -> int:
+    """Return the quarters of the JSON of a bundle."""
+    return json_quarters(stamped(bundle, context).wire())
 
 
-def _with_names(span: Span) -> str:
-    page = span.page
-    return "\n".join((page.title, page.summary, *page.tags, *page.aliases, *span.heading_path, span.text))
+def _that_fit(rows: Iterator[Omitted], left: int) -> list[Omitted]:
+    kept: list[Omitted] = []
+    for row in islice(rows, _MOST_OMITTED):
+        left -= json_quarters(row.wire()) + 1
+        if left >= 0:
+            kept.append(row)
+    return kept
 
 
-def _within_budget(bundle: Bundle, budget: int, context: ToolContext) -> Bundle:
-    """Cut what the estimate of names and keys left too much: the omitted first, then the last sections."""
-    spare = budget - answer_tokens(compose(TOOL, stamped(bundle, context)))
-    if spare >= 0:
-        return bundle
-    for field in ("omitted", "notes", "sections"):
-        items = getattr(bundle, field)
-        while items and spare < 0:
-            spare += _item_tokens(items[-1])
-            items = items[:-1]
-        bundle = bundle.model_copy(update={field: items})
-    return bundle
-
-
-def _item_tokens(item: object) -> int:
-    """Return at least what an item saves in either channel, less a token for rounding."""
-    if isinstance(item, BundleSection):
-        return count_tokens(item.text) + count_tokens(item.citation.uri)
-    return count_tokens(item.slug + item.heading) if isinstance(item, Omitted) else count_tokens(str(item))
+def _shorten_notes(context: ToolContext, tokens: int) -> None:
+    """Keep the first notes of the call that take at most ``tokens`` tokens, and say how many went."""
+    kept: list[str] = []
+    for at, note in enumerate(context.notes):
+        tokens -= count_tokens(f"note: {note},")
+        if tokens < 0:
+            kept.append(f"{len(context.notes) - at} more notes were left out")
+            break
+        kept.append(note)
+    context.notes[:] = kept
 
 
 TOOL = Tool(

@@ -2,69 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wikimcp.index.view import PageRecord, Reading
-from wikimcp.markdown.tokens import count_tokens
 from wikimcp.retrieval.duplicates import near_duplicates, repeated
-from wikimcp.retrieval.relevance import Scored
-from wikimcp.retrieval.selection import capped_tokens, longest_section, probabilities, select_runs
-from wikimcp.tools.bundle_spans import Span, cut_span
+from wikimcp.retrieval.relevance import Floats, Scored
+from wikimcp.retrieval.selection import Costs, Run, Selection, probabilities
+from wikimcp.retrieval.sizes import QUARTERS, text_cost
+from wikimcp.tools.bundle_spans import Span, cut_span, least_cost
 from wikimcp.tools.evidence import Found
 from wikimcp.tools.excluding import Exclusion, excluded_sections
 
-_ROUNDS = 3  # a near repeat found after reading makes room for another section
-_KEYS_TOKENS = 115  # field names, hash, lines, score, ranks and marks of one section
+_LONGEST = 1_500 * QUARTERS  # a longer section is cut around its best chunk
+_LONGEST_SHARE = 0.6  # of the room that one section may take
+_SHORTEST = 40 * QUARTERS
+_KEYS_COST = 290  # field names, marks, hash, lines, score and ranks of one section
+_BLANK_LINE = 4  # between two sections of one span
+_WORTH_NAMING = 0.005  # belief from which a section that did not fit is named
+_CLOSE_ENOUGH = 40 * QUARTERS
+_MOST_ROUNDS = 10  # a near repeat, or a span larger than supposed, is known only when it is read
+
+Sizes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The spans, best first; sections that did not fit; and pages that repeat a span's text."""
+    """The spans, best first; the likely sections that did not fit; and pages that repeat a section's text."""
 
     spans: list[Span]
     skipped: list[int]
-    twins: dict[int, list[str]]
+    twins: dict[int, list[PageRecord]]
 
 
-def choose(reading: Reading, found: Found, exclusions: list[Exclusion], *, budget: int, limit: int) -> Choice:
-    """Pick spans for at most ``budget`` tokens. Raises Stale when a page moved on."""
+def choose(
+    reading: Reading,
+    found: Found,
+    exclusions: list[Exclusion],
+    *,
+    room: int,
+    limit: int,
+    size_of: Callable[[Span], int],
+) -> Choice:
+    """Pick at most ``limit`` spans that cost at most ``room`` quarters together, counted by ``size_of``.
+
+    Raises Stale when a page moved on.
+    """
     scored = found.scored
     probability = probabilities(scored)
     same, repeats = repeated(scored)
     probability[same] = 0.0
     if exclusions:
         probability[excluded_sections(reading, scored, exclusions)] = 0.0
-    tokens = capped_tokens(scored, budget)
-    overhead = overhead_tokens(reading, scored)
-    longest = longest_section(budget)
-    twins = {at: [slug_of(reading, scored, other) for other in others] for at, others in repeats.items()}
-    for _ in range(_ROUNDS):
-        runs, skipped = select_runs(
-            scored, probability, tokens, overhead, budget=budget, limit=limit, alone=scored.tokens > longest
-        )
-        spans = [cut_span(reading, scored, run, longest=longest) for run in runs]
-        again = near_duplicates([span.text for span in spans])
-        for at, before in again.items():
-            probability[spans[at].run.first : spans[at].run.last] = 0.0
-            twins.setdefault(spans[before].run.first, []).append(spans[at].page.slug)
-        if not again:
-            break
-    kept = [span for at, span in enumerate(spans) if at not in again]
-    return Choice(kept, skipped, twins)
+    probability /= probability.sum() or 1.0
+    twins = {at: [page_at(reading, scored, other) for other in others] for at, others in repeats.items()}
+    costs, longest = _costs(reading, scored, room)
+    cut: dict[Run, Span] = {}
+
+    def grown(selection: Selection, room: int) -> list[Span]:
+        selection.fill(room)
+        for run in selection.runs:
+            if run not in cut:
+                cut[run] = cut_span(reading, scored, run, most=int(longest[run.first]))
+        return [cut[run] for run in selection.runs]
+
+    spans: list[Span] = []
+    asked = room
+    for _ in range(_MOST_ROUNDS):
+        selection = Selection(scored, probability, costs, limit=limit)
+        spans = grown(selection, asked)
+        if _set_repeats_aside(reading, scored, spans, probability, twins):
+            continue
+        left = room - sum(map(size_of, spans))
+        if left < 0:
+            asked += left
+            continue
+        while left > _CLOSE_ENOUGH:
+            more = grown(selection, left)
+            left = room - sum(map(size_of, more))
+            if more == spans or left < 0 or _set_repeats_aside(reading, scored, more, probability, twins):
+                break
+            spans = more
+        break
+    spans = _fitting(spans, room, size_of)
+    taken = {at for span in spans for at in span.sections}
+    skipped = [at for at in selection.likely if at not in taken and probability[at] >= _WORTH_NAMING]
+    return Choice(spans, skipped, twins)
 
 
-def overhead_tokens(reading: Reading, scored: Scored) -> NDArray[np.int64]:
-    """Return the tokens that a span's names, citation and keys take, for each section."""
-    by_rev = {rev: _names_tokens(page_of(reading, rev)) for rev in np.unique(scored.rev).tolist()}
-    return np.array([by_rev[rev] for rev in scored.rev.tolist()], np.int64)
+def _costs(reading: Reading, scored: Scored, room: int) -> tuple[Costs, Sizes]:
+    """Estimate what each section and a citation on its page cost, and the most that one may take."""
+    names = {rev: _names_cost(page_of(reading, rev)) for rev in np.unique(scored.rev).tolist()}
+    citation = scored.path_cost + np.array([names[rev] for rev in scored.rev.tolist()], np.int64)
+    longest = np.minimum(min(_LONGEST, int(room * _LONGEST_SHARE)), room - citation)
+    longest = np.maximum(longest, _SHORTEST)
+    whole = scored.text_cost <= longest
+    text = np.where(whole, scored.text_cost, longest)
+    for at in np.flatnonzero(~whole).tolist():
+        rev = int(scored.rev[at])
+        text[at] = max(int(text[at]), least_cost(reading.outlines([rev])[rev], int(scored.best_chunk[at])))
+    return Costs((text + _BLANK_LINE).tolist(), citation.tolist(), whole.tolist()), longest
 
 
-def _names_tokens(page: PageRecord) -> int:
-    names = 3 * count_tokens(page.slug) + count_tokens(page.title) + 2 * count_tokens(page.canonical_id)
-    return _KEYS_TOKENS + names
+def _names_cost(page: PageRecord) -> int:
+    return _KEYS_COST + 3 * text_cost(page.slug) + text_cost(page.title) + 2 * len(page.canonical_id)
+
+
+def _set_repeats_aside(
+    reading: Reading,
+    scored: Scored,
+    spans: list[Span],
+    probability: Floats,
+    twins: dict[int, list[PageRecord]],
+) -> bool:
+    """Rule out what nearly repeats a likelier section of another page; tells whether there was any."""
+    pieces = {at: text for span in spans for at, text in zip(span.sections, span.pieces, strict=True)}
+    order = sorted(pieces, key=lambda at: (-probability[at], at))
+    pages = [int(scored.rev[at]) for at in order]
+    near = near_duplicates([pieces[at] for at in order], pages)
+    for repeat, first in near.items():
+        probability[order[repeat]] = 0.0
+        twins.setdefault(order[first], []).append(page_at(reading, scored, order[repeat]))
+    return bool(near)
+
+
+def _fitting(spans: list[Span], room: int, size_of: Callable[[Span], int]) -> list[Span]:
+    """Keep the spans that fit, the best first."""
+    kept: list[Span] = []
+    for span in spans:
+        if (size := size_of(span)) <= room:
+            kept.append(span)
+            room -= size
+    return kept
 
 
 def page_of(reading: Reading, rev: int) -> PageRecord:
@@ -74,6 +146,6 @@ def page_of(reading: Reading, rev: int) -> PageRecord:
     return page
 
 
-def slug_of(reading: Reading, scored: Scored, at: int) -> str:
-    """Return the slug of the page that a scored section stands on."""
-    return page_of(reading, int(scored.rev[at])).slug
+def page_at(reading: Reading, scored: Scored, at: int) -> PageRecord:
+    """Return the page that a scored section stands on."""
+    return page_of(reading, int(scored.rev[at]))

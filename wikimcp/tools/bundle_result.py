@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Literal
 
 from wikimcp.tools.citing import CitationRow
 from wikimcp.tools.contract import Result, Wire
 from wikimcp.tools.evidence import Mode
-from wikimcp.tools.rendering import boundary, bounded, pairs
+from wikimcp.tools.rendering import boundary, bounded, pairs, row_line
 
 
 class Ranks(Wire):
@@ -60,15 +60,6 @@ class Bundle(Result):
     coverage: CoverageRow
     omitted: list[Omitted]
 
-    cuttable: ClassVar[tuple[str, ...]] = ("omitted", "sections")
-
-    def cut(self, name: str, keep: int) -> Self:
-        """Drop the last sections and name them among the omitted; or the last of the omitted."""
-        if name != "sections":
-            return self.model_copy(update={name: getattr(self, name)[:keep]})
-        gone = [Omitted(slug=s.slug, heading=(s.heading_path or [s.title])[-1]) for s in self.sections[keep:]]
-        return self.model_copy(update={"sections": self.sections[:keep], "omitted": [*gone, *self.omitted]})
-
 
 def render_bundle(bundle: Bundle) -> str:
     """Render coverage first, then each section with its citation before its text."""
@@ -78,6 +69,7 @@ def render_bundle(bundle: Bundle) -> str:
     for number, section in enumerate(bundle.sections, start=1):
         citation = section.citation
         facts = {
+            "handle": citation.handle,
             "title": section.title,
             "heading": " > ".join(section.heading_path),
             "lines": f"{citation.lines[0]}-{citation.lines[1]}",
@@ -87,8 +79,8 @@ def render_bundle(bundle: Bundle) -> str:
             "uri": citation.uri,
             "sha256": citation.span_sha256,
         }
-        lines.append(f"[{number}] {citation.handle}; {pairs(facts)}")
+        lines.append(f"[{number}] {row_line(facts)}")
         lines.append(bounded(section.text, mark))
     if bundle.omitted:
-        lines.append("omitted: " + ", ".join(f"{item.slug} > {item.heading}" for item in bundle.omitted))
+        lines += ["omitted:", *(f"- {row_line(item.wire())}" for item in bundle.omitted)]
     return "\n".join(lines)

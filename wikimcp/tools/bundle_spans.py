@@ -9,25 +9,36 @@ from wikimcp.index.view import PageRecord, Reading
 from wikimcp.models import Citation, Section
 from wikimcp.retrieval.relevance import Scored
 from wikimcp.retrieval.selection import Run
+from wikimcp.retrieval.sizes import text_cost
 from wikimcp.retrieval.traits import Outline
+
+Window = tuple[int, int]
+"""Characters of a file, from and to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One returned piece of a page. ``truncated`` when its section goes on before or behind it."""
+    """One returned piece of a page. ``truncated`` when its section goes on before or behind it.
+
+    ``pieces`` are the texts of the run's sections, in order.
+    """
 
     run: Run
     page: PageRecord
     heading_path: tuple[str, ...]
     text: str
-    start: int
-    end: int
+    pieces: tuple[str, ...]
     truncated: bool
     citation: Citation
 
+    @property
+    def sections(self) -> range:
+        """The positions of its sections among the scored ones."""
+        return range(self.run.first, self.run.last)
 
-def cut_span(reading: Reading, scored: Scored, run: Run, *, longest: int) -> Span:
-    """Read the span of a run; a single section over ``longest`` tokens is cut around its best chunk.
+
+def cut_span(reading: Reading, scored: Scored, run: Run, *, most: int) -> Span:
+    """Read the span of a run; a single section that costs over ``most`` quarters is cut around its hit.
 
     Raises Stale when the page moved on.
     """
@@ -39,58 +50,77 @@ def cut_span(reading: Reading, scored: Scored, run: Run, *, longest: int) -> Spa
     chosen = [sections[int(at)] for at in scored.section[run.first : run.last]]
     start, end = chosen[0].own.start, chosen[-1].own.end
     truncated = False
-    if len(chosen) == 1 and int(scored.tokens[run.first]) > longest:
-        shape = reading.outlines([rev])[rev]
-        start, end = _window(shape, int(scored.best_chunk[run.first]), text, longest=longest)
-        truncated = True
+    if len(chosen) == 1 and int(scored.text_cost[run.first]) > most:
+        window = _window(reading.outlines([rev])[rev], int(scored.best_chunk[run.first]), text, most=most)
+        truncated = window != (start, end)
+        start, end = window
     start, end = _trimmed(text, start, end)
     path = common_path(chosen)
+    span = text[start:end]
     return Span(
         run=run,
         page=page,
         heading_path=path,
-        text=text[start:end],
-        start=start,
-        end=end,
+        text=span,
+        pieces=(span,) if len(chosen) == 1 else tuple(text[s.own.start : s.own.end] for s in chosen),
         truncated=truncated,
         citation=reading.cite(page, text, start, end, path),
     )
 
 
 def common_path(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Return the heading whose subtree holds all the sections: what the citation names."""
-    path = sections[0].heading_path
-    for section in sections[1:]:
-        shared = 0
-        for mine, other in zip(path, section.heading_path, strict=False):
-            if mine != other:
-                break
-            shared += 1
-        path = path[:shared]
-    return path
+    """Return the heading whose subtree holds all the sections: what the citation names.
+
+    ``sections`` follow one another and the first stands above or beside the rest.
+    """
+    first, last = sections[0], sections[-1]
+    if first.subtree.end >= last.own.end:
+        return first.heading_path
+    return first.heading_path[:-1]
 
 
-def _window(shape: Outline, best: int, text: str, *, longest: int) -> tuple[int, int]:
-    """Grow from the best chunk to both sides within its section while it stays under the limit."""
+def least_cost(shape: Outline, best: int) -> int:
+    """Estimate the quarters of a section's best chunk, the least that is returned of it."""
+    section = int(shape.chunk_section[best])
+    own = shape.chunk_section == section
+    whole = int(shape.chunk_end[own].max()) - int(shape.chunk_start[own].min())
+    part = int(shape.chunk_end[best]) - int(shape.chunk_start[best])
+    return -(-int(shape.text_cost[section]) * part // max(whole, 1))
+
+
+def _window(shape: Outline, best: int, text: str, *, most: int) -> Window:
+    """Grow from chunk ``best`` to both sides within its section while that costs at most ``most``.
+
+    A chunk that costs more by itself is returned whole: a block is never cut inside.
+    """
     section = shape.chunk_section[best]
     first = last = best
-    characters = longest * 4
     grew = True
     while grew:
         grew = False
-        for step in (-1, 1):
-            beside = first - 1 if step < 0 else last + 1
-            if not 0 <= beside < len(shape.chunk_section) or shape.chunk_section[beside] != section:
+        for low, high in ((first - 1, last), (first, last + 1)):
+            if low < 0 or high >= len(shape.chunk_section):
                 continue
-            start = int(shape.chunk_start[min(first, beside)])
-            end = int(shape.chunk_end[max(last, beside)])
-            if end - start <= characters:
-                first, last = min(first, beside), max(last, beside)
+            if shape.chunk_section[low] != section or shape.chunk_section[high] != section:
+                continue
+            if text_cost(text[shape.chunk_start[low] : shape.chunk_end[high]]) <= most:
+                first, last = low, high
                 grew = True
-    return int(shape.chunk_start[first]), int(shape.chunk_end[last])
+    start, end = int(shape.chunk_start[first]), int(shape.chunk_end[last])
+    wide = _whole_lines(text, start, end)
+    return wide if text_cost(text[wide[0] : wide[1]]) <= most else (start, end)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _whole_lines(text: str, start: int, end: int) -> Window:
+    """Widen a window to the ends of its lines: a chunk of a long paragraph may begin inside one."""
+    start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    if text[end - 1] not in "\r\n":
+        ends = [at for mark in "\r\n" if (at := text.find(mark, end)) >= 0]
+        end = min(ends, default=len(text))
+    return start, end
+
+
+def _trimmed(text: str, start: int, end: int) -> Window:
     """Leave the blank lines at both ends out of the span."""
     while end > start and text[end - 1].isspace():
         end -= 1

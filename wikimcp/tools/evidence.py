@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from wikimcp.index.dense_state import NO_HITS
@@ -17,6 +18,7 @@ from wikimcp.retrieval.relevance import (
     DENSE,
     LEXICAL,
     LEXICAL_LATE,
+    SCORED_PAGES,
     STATIC,
     TRANSFORMER,
     Evidence,
@@ -39,6 +41,10 @@ Question = Annotated[
 ]
 _CHUNKS, _PAGES, _DENSE = 400, 200, 200
 _PREPARED = 60  # pages whose sections are scored
+_MISSING_SHARE = 0.1  # of the chunks may lack a vector; with more, what has one would be favoured
+_FEW_MISSING = 32  # chunks: an edit, not a first build
+_NO_IDS, _NO_SCORES = np.zeros(0, np.uint64), np.zeros(0, np.float32)
+_NO_WORDS = LexicalHits(_NO_IDS, _NO_SCORES, _NO_IDS, _NO_SCORES, (), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +70,27 @@ def gather(
     *,
     mode: Mode = "hybrid",
     allowed: Collection[int] | None = None,
+    more_pages: int = 0,
 ) -> Found:
     """Search by words and by meaning over the visible pages, or only over ``allowed`` revs.
 
-    Without vectors a hybrid or dense question is answered by words, and a note says so.
+    Without vectors a hybrid or dense question is answered by words, and a note says so. ``more_pages``
+    are scored than usual (as many as the caller may not want to see).
     """
     run = _mode_as_run(reading, mode, context)
     hits = reading.lexical(query, limit=_CHUNKS, allowed=allowed)
     vector = reading.embed_query(query) if run != "lexical" else None
     if vector is not None and not vector.any():
-        vector = None  # nothing of the question is in the embedder's vocabulary
+        context.note("searched by words only: the embedder knows no word of the question")
+        run, vector = "lexical", None
     near = reading.dense_hits(vector, limit=_DENSE, allowed=allowed) if vector is not None else NO_HITS
+    words = hits if run != "dense" else _NO_WORDS
     evidence = Evidence(
         unit=sum(term.weight for term in hits.terms),
-        chunk_ids=hits.chunk_ids,
-        chunk_scores=hits.chunk_scores,
-        page_revs=hits.page_revs[:_PAGES],
-        page_scores=hits.page_scores[:_PAGES],
+        chunk_ids=words.chunk_ids,
+        chunk_scores=words.chunk_scores,
+        page_revs=words.page_revs[:_PAGES],
+        page_scores=words.page_scores[:_PAGES],
         dense_ids=near.chunk_ids,
         dense_scores=near.cosines,
         cosine_of=partial(reading.cosines, vector) if vector is not None else None,
@@ -89,15 +99,21 @@ def gather(
     weights = _weights(reading, run, evidence)
     pages, twins = _without_copies(reading, candidate_pages(evidence, weights))
     hubs = [page.rev for page in pages if fold(page.type) == "hub"]
-    scored = score_sections(evidence, weights, reading.outlines([page.rev for page in pages]), hubs=hubs)
+    outlines = reading.outlines([page.rev for page in pages])
+    scored = score_sections(evidence, weights, outlines, hubs=hubs, limit=SCORED_PAGES + more_pages)
     return Found(run, scored, evidence, hits, twins)
 
 
 def _mode_as_run(reading: Reading, mode: Mode, context: ToolContext) -> Mode:
-    if mode == "lexical" or reading.dense is not None:
+    if mode == "lexical":
         return mode
-    state = context.index.dense
-    why = "vectors are still being made" if state == "warming" else "no embedder is on"
+    if reading.dense is None:
+        why = "no embedder is on" if context.index.dense == "off" else "vectors are still being made"
+    else:
+        rows = reading.view.chunk_rows(reading.dense)
+        if rows.missing <= max(_MISSING_SHARE * rows.total, _FEW_MISSING):
+            return mode
+        why = f"vectors are still being made ({rows.total - rows.missing:,} of {rows.total:,})"
     context.note(f"searched by words only: {why}")
     return "lexical"
 
@@ -112,15 +128,19 @@ def _weights(reading: Reading, mode: Mode, evidence: Evidence) -> Weights:
 
 
 def _without_copies(
-    reading: Reading, revs: list[int]
+    reading: Reading, promising: Mapping[int, float]
 ) -> tuple[list[PageRecord], dict[int, list[PageRecord]]]:
-    """Keep the best-ranked page of each content; the others are its twins. Sync leftovers come last."""
-    pages = [page for rev in revs if (page := reading.page_by_rev(rev)) is not None]
-    pages.sort(key=lambda page: page.conflict_copy)
+    """Return the best pages by path, of equal files only the best; the others are its twins.
+
+    Sync leftovers come after every other page.
+    """
+    pages = [page for rev in promising if (page := reading.page_by_rev(rev)) is not None]
+    pages.sort(key=lambda page: (page.conflict_copy, -promising[page.rev], page.path))
     kept: dict[str, PageRecord] = {}
     twins: dict[int, list[PageRecord]] = {}
     for page in pages:
         first = kept.setdefault(page.content_hash, page)
         if first is not page:
             twins.setdefault(first.rev, []).append(page)
-    return list(kept.values())[:_PREPARED], twins
+    best = list(kept.values())[:_PREPARED]
+    return sorted(best, key=lambda page: page.path), twins

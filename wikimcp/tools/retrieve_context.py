@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from wikimcp.index.view import PageRecord, Reading
+from wikimcp.markdown.tokens import count_tokens
 from wikimcp.models import Section
-from wikimcp.ports import LexicalTerm
+from wikimcp.retrieval.relevance import Floats, Scored
 from wikimcp.retrieval.selection import probabilities
 from wikimcp.tools.contract import Params, Result, Tool, ToolContext, Wire
 from wikimcp.tools.evidence import Found, Question, gather
@@ -26,10 +28,16 @@ from wikimcp.tools.filters import (
     select,
 )
 from wikimcp.tools.page_rows import IncludeDrafts, one_line, title_of
-from wikimcp.tools.rendering import boundary, bounded, clip, flatten, pairs, plain
+from wikimcp.tools.rendering import boundary, bounded, clip, flatten, pairs, plain, row_line
 
 _MOST_RELATED = 5
 _LONGEST_TAG = 60
+_LONGEST_TERM = 60
+_LONGEST_HEADING = 200
+_MOST_TERMS = 12
+_LONGEST_PASSAGE = 400  # tokens; a longer chunk (a huge fence, say) is shown from its first match on
+_SHORTEST_PASSAGE = 20
+_FRAME_TOKENS = 350  # of an answer with one page, without the texts of its passages
 
 
 class ContextParams(Params):
@@ -97,9 +105,13 @@ def run(reading: Reading, params: ContextParams, context: ToolContext) -> Contex
     if wanted != PageFilter():
         allowed = frozenset(page.rev for page in select(reading, wanted, context))
     found = gather(reading, params.query, context, allowed=allowed)
+    belief = probabilities(found.scored)
+    # However small the cap is, one page with its passages shall be within it.
+    longest = min(_LONGEST_PASSAGE, (context.cap_tokens - _FRAME_TOKENS) // params.chunks_per_page)
+    passages = _Passages(reading, found, belief, most=params.chunks_per_page, longest=longest)
     pages = [
-        _page(reading, found, page, score, params.chunks_per_page)
-        for page, score in _ranked(reading, found)[: params.max_pages]
+        _page(reading, found, page, score, passages)
+        for page, score in _ranked(reading, found.scored, belief)[: params.max_pages]
     ]
     if not pages:
         context.note("no page matches; try other words, or list_clusters to see what there is")
@@ -110,18 +122,16 @@ def run(reading: Reading, params: ContextParams, context: ToolContext) -> Contex
     )
 
 
-def _ranked(reading: Reading, found: Found) -> list[tuple[PageRecord, float]]:
-    """Return the pages by the share of belief that their sections hold together."""
-    scored = found.scored
-    belief = probabilities(scored)
+def _ranked(reading: Reading, scored: Scored, belief: Floats) -> list[tuple[PageRecord, float]]:
+    """Return the pages by the share of belief that their sections hold together, equals by path."""
     shares: dict[int, float] = {}
     for rev, share in zip(scored.rev.tolist(), belief.tolist(), strict=True):
         shares[rev] = shares.get(rev, 0.0) + share
-    ranked = sorted(shares.items(), key=lambda item: (-item[1], item[0]))
+    ranked = sorted(shares.items(), key=lambda item: -item[1])
     return [(page, share) for rev, share in ranked if (page := reading.page_by_rev(rev)) is not None]
 
 
-def _page(reading: Reading, found: Found, page: PageRecord, score: float, most: int) -> ContextPage:
+def _page(reading: Reading, found: Found, page: PageRecord, score: float, passages: _Passages) -> ContextPage:
     return ContextPage(
         slug=plain(page.slug),
         title=title_of(page),
@@ -129,44 +139,74 @@ def _page(reading: Reading, found: Found, page: PageRecord, score: float, most: 
         summary=one_line(page.summary, 240),
         cluster=one_line(page.cluster),
         tags=[clip(flatten(tag), _LONGEST_TAG) for tag in page.tags[:12]] or None,
-        contributing_chunks=list(_passages(reading, found, page, most)),
-        related_pages=list(_related(reading, page)),
+        contributing_chunks=list(passages.of(page)),
+        related_pages=list(_related(reading, found, page)),
         updated_at=page.updated_at,
         version=page.version,
     )
 
 
-def _passages(reading: Reading, found: Found, page: PageRecord, most: int) -> Iterator[Passage]:
-    scored = found.scored
-    at_page = np.flatnonzero(scored.rev == page.rev)
-    belief = probabilities(scored)
-    text, body = reading.text(page), reading.body(page)
-    best = at_page[np.argsort(-scored.score[at_page], kind="stable")][:most]
-    for at in best.tolist():
-        section = body.sections[int(scored.section[at])]
-        chunk = body.chunks[int(scored.best_chunk[at])]
-        passage = text[chunk.start : chunk.end].strip("\r\n")
-        citation = reading.cite(page, text, chunk.start, chunk.end, section.heading_path)
-        yield Passage(
-            heading_path=[flatten(heading) for heading in section.heading_path],
-            text=plain(passage),
-            lines=list(citation.lines),
-            score=round(float(belief[at]), 4),
-            matched_terms=_matched(reading, found.lexical.terms, passage, section),
-        )
+class _Passages:
+    """The best passages of pages: of each of their best sections the best chunk."""
+
+    def __init__(self, reading: Reading, found: Found, belief: Floats, *, most: int, longest: int) -> None:
+        self._reading = reading
+        self._scored = found.scored
+        self._terms = found.lexical.terms
+        self._belief = belief
+        self._most = most
+        self._longest = max(longest, _SHORTEST_PASSAGE)
+
+    def of(self, page: PageRecord) -> Iterator[Passage]:
+        """Yield the passages of one page, the best first. Raises Stale when the page moved on."""
+        scored = self._scored
+        at_page = np.flatnonzero(scored.rev == page.rev)
+        text, sections = self._reading.text(page), self._reading.sections(page)
+        shape = self._reading.outlines([page.rev])[page.rev]
+        for at in at_page[np.argsort(-scored.score[at_page], kind="stable")][: self._most].tolist():
+            section = sections[int(scored.section[at])]
+            chunk = int(scored.best_chunk[at])
+            start, end = self._shown(text, int(shape.chunk_start[chunk]), int(shape.chunk_end[chunk]))
+            citation = self._reading.cite(page, text, start, end, section.heading_path)
+            yield Passage(
+                heading_path=[clip(flatten(part), _LONGEST_HEADING) for part in section.heading_path],
+                text=plain(text[start:end]),
+                lines=list(citation.lines),
+                score=round(float(self._belief[at]), 4),
+                matched_terms=self._matched(text[start:end], section),
+            )
+
+    def _shown(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """Return what to show of a chunk: all, or of a huge one whole lines from the first match on."""
+        while end > start and text[end - 1] in "\r\n":
+            end -= 1
+        if count_tokens(text[start:end]) <= self._longest:
+            return start, end
+        chunk = text[start:end]
+        words = "|".join(re.escape(term.surface) for term in self._terms)
+        if words and (match := re.search(words, chunk, re.IGNORECASE)):
+            start += chunk.rfind("\n", 0, match.start()) + 1
+        size = 4 * self._longest
+        while count_tokens(text[start : min(start + size, end)]) > self._longest:
+            size = size * 3 // 4
+        if start + size >= end:
+            return start, end
+        line_end = text.rfind("\n", start + 1, start + size)
+        return start, line_end if line_end > 0 else start + size
+
+    def _matched(self, passage: str, section: Section) -> list[str]:
+        stems = set(self._reading.analyze("\n".join((*section.heading_path, passage))))
+        found = [term.surface for term in self._terms if term.stem in stems]
+        return [clip(surface, _LONGEST_TERM) for surface in found[:_MOST_TERMS]]
 
 
-def _matched(reading: Reading, terms: Iterable[LexicalTerm], passage: str, section: Section) -> list[str]:
-    stems = set(reading.analyze("\n".join((*section.heading_path, passage))))
-    return [clip(term.surface, 60) for term in terms if term.stem in stems]
-
-
-def _related(reading: Reading, page: PageRecord) -> Iterator[Related]:
-    """Yield the hub of the page's cluster, then pages it links to, then pages that link to it."""
+def _related(reading: Reading, found: Found, page: PageRecord) -> Iterator[Related]:
+    """Yield equal files, the hub of the page's cluster, pages it links to, pages that link to it."""
     seen = {page.slug}
     hub = reading.clusters[page.cluster].hub if page.cluster in reading.clusters else None
     groups = (
-        (f"hub of cluster {flatten(page.cluster)}", [hub] if hub else []),
+        ("same text as this page", found.twins.get(page.rev, [])),
+        (f"hub of cluster {clip(flatten(page.cluster), _LONGEST_TERM)}", [hub] if hub else []),
         ("linked from this page", reading.outlinks(page)),
         ("links to this page", reading.backlinks(page)),
     )
@@ -183,10 +223,8 @@ def render_context(result: Context) -> str:
     mark = boundary([chunk.text for page in result.pages for chunk in page.contributing_chunks])
     lines = [pairs({"query": result.query, "totalMatched": result.total_matched})]
     for number, page in enumerate(result.pages, start=1):
-        facts = {
-            k: v for k, v in page.wire().items() if k not in ("slug", "contributingChunks", "relatedPages")
-        }
-        lines.append(f"[{number}] {page.slug}; {pairs(facts)}")
+        facts = {k: v for k, v in page.wire().items() if k not in ("contributingChunks", "relatedPages")}
+        lines.append(f"[{number}] {row_line(facts)}")
         for chunk in page.contributing_chunks:
             about = {
                 "heading": " > ".join(chunk.heading_path),
@@ -196,7 +234,7 @@ def render_context(result: Context) -> str:
             }
             lines += [pairs(about), bounded(chunk.text, mark)]
         if page.related_pages:
-            lines.append("related: " + "; ".join(f"{r.slug} ({r.reason})" for r in page.related_pages))
+            lines += ["related:", *(f"- {row_line(related.wire())}" for related in page.related_pages)]
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from wikimcp.errors import VaultError
+from wikimcp.markdown.body import parse_body
 from wikimcp.markdown.inline import WikilinkMark
 from wikimcp.markdown.links import wikilink
 from wikimcp.markdown.yaml_values import YamlFault, load_yaml
@@ -30,6 +31,8 @@ from wikimcp.vaults.pages import PageName
 
 _CONFIG = "dendron.yml"
 _BAR = re.compile(r"\\?\|")
+_LABEL_FIRST = re.compile(r"\[\[([^\[\]|\n]*?)\\?\|([^\[\]|\n]*)\]\]")
+_HEAD = 4_000
 _SCHEME = "dendron://"
 _RANGE_END = re.compile(r"(?:,\d+)?:#.*\Z|,\d+\Z")
 _MILLISECONDS = re.compile(r"\d{12,14}")
@@ -37,7 +40,7 @@ _MILLISECONDS = re.compile(r"\d{12,14}")
 
 @dataclass(frozen=True, slots=True)
 class NoteFolder:
-    """One vault of a workspace: its name and the folder of its notes (a slash at its end, empty: the root)."""
+    """One vault of a workspace: its name and the folder of its notes (with a slash at its end, or empty)."""
 
     name: str
     folder: str
@@ -93,13 +96,11 @@ class DendronAdapter(FolderAdapter):
         """Parse one note: its links turned round, its times and description read as Dendron writes them."""
         page = super().parse(content)
         links, notes = self._links(page.body.links, content.text)
-        description = page.frontmatter.get("desc")
-        described = isinstance(description, str) and description.strip() and "summary" not in page.frontmatter
         return replace(
             page,
             body=replace(page.body, links=links),
             title=page.title if page.title_explicit else _title(page),
-            summary=cut_at_word(" ".join(str(description).split())) if described else page.summary,
+            summary=_summary(page, content.text),
             updated_at=_time(page.updated_at),
             created=_time(page.created),
             diagnostics=(*page.diagnostics, *notes),
@@ -162,6 +163,21 @@ def _without_range(target: str) -> str:
     return f"{name}#{_RANGE_END.sub('', fragment)}" if mark else target
 
 
+def _summary(page: ParsedPage, text: str) -> str:
+    """Return a note's summary: ``desc`` where there is one, else its first words as a reader sees them."""
+    if any(page.frontmatter.get(key) for key in ("summary", "description")):
+        return page.summary
+    described = page.frontmatter.get("desc")
+    if isinstance(described, str) and described.strip():
+        return cut_at_word(" ".join(described.split()))
+    start = page.body.sections[0].own.start if page.body.sections else len(text)
+    head = text[start : start + _HEAD]
+    if "|" not in head:
+        return page.summary
+    turned = _LABEL_FIRST.sub(r"[[\2|\1]]", head)
+    return cut_at_word(parse_body(turned).first_paragraph)
+
+
 def _title(page: ParsedPage) -> str:
     """Return a note's title: as everywhere, but of a dotted name only the last part."""
     if any(section.heading for section in page.body.sections):
@@ -202,7 +218,8 @@ def _entries(settings: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - an
         return
     workspace = settings.get("workspace")
     listed = workspace.get("vaults") if isinstance(workspace, dict) else None
-    for entry in listed or settings.get("vaults") or ():
+    listed = listed or settings.get("vaults")
+    for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("fsPath"), str):
             yield entry
 

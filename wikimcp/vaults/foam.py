@@ -36,11 +36,7 @@ class FoamAdapter(FolderAdapter):
             return [], [Diagnostic("vault_settings", note)]
         values = [settings.get(key) for key in _IGNORED_FILES] if isinstance(settings, dict) else []
         globs = [
-            glob
-            for value in values
-            if isinstance(value, list)
-            for glob in value
-            if isinstance(glob, str)
+            glob for value in values if isinstance(value, list) for glob in value if isinstance(glob, str)
         ]
         pattern = compile_globs(globs)
         return ([pattern] if pattern else []), []

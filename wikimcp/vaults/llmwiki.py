@@ -1,4 +1,4 @@
-"""Compiled wikis: ``wiki/`` or ``openwiki/`` with hub pages or typed folders, or a root that is such a wiki."""
+"""Compiled wikis: ``wiki/`` or ``openwiki/`` with hub pages or typed folders, or a root like that."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from wikimcp.vaults.globs import compile_globs
 from wikimcp.vaults.options import VaultOptions
 
 _CONFIGS = ("quartz.config.ts", "quartz.config.js", "quartz.config.yaml", "quartz.config.yml")
-_PATTERNS = re.compile(r"""\bignorePatterns["']?\s*:\s*\[([^\]]{0,20000})\]""")
+_PATTERNS = re.compile(r"""\bignorePatterns["']?\s*:\s*\[([^\]]{0,8000})\]""")
 _EXPLICIT = re.compile(r"\bExplicitPublish\s*\(")
 
 

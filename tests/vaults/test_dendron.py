@@ -1,0 +1,158 @@
+"""The Dendron fixture and its corners: several vaults, dotted names, label-first and cross-vault links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.vaults.dialects import FIXTURES, fixture_copy, only_page, pages_of, paths_of, put, served
+from wikimcp.errors import VaultError
+from wikimcp.models import LinkKind
+from wikimcp.vaults.detect import VaultOptions, detect
+
+PAGE = "---\nid: x\n---\nWords.\n"
+
+
+def test_its_notes_are_those_of_the_configured_vaults() -> None:
+    assert paths_of(detect(FIXTURES / "dendron")) == [
+        "boardroom/plans.md",
+        "field/root.md",
+        "field/survey.2031.draft.md",
+        "field/survey.2031.md",
+        "main/notes/oven.brick.door.md",
+        "main/notes/oven.md",
+        "main/notes/root.md",
+    ]
+
+
+def test_notes_are_named_by_their_dots_and_read_as_dendron_writes_them() -> None:
+    pages = pages_of(FIXTURES / "dendron")
+    assert set(pages) == {"plans", "root", "survey.2031", "survey.2031.draft", "oven", "oven.brick.door"}
+    assert {slug for slug, page in pages.items() if page.withheld} == {"plans", "survey.2031.draft"}
+    root = pages["root"]
+    assert (root.path, root.title, root.canonical_id) == ("main/notes/root.md", "Handbook", "rootmain01")
+    assert root.summary == "Where everything begins"
+    assert root.updated_at == "2021-01-18T20:00:00+00:00"
+    assert pages["oven"].summary == "An oven bakes. Brick C# style, dendron://field/survey.2031."
+    assert {note.code for note in pages["oven.brick.door"].diagnostics} == {"unknown_vault"}
+
+
+def test_a_name_in_two_vaults_is_two_pages(tmp_path: Path) -> None:
+    with served(fixture_copy("dendron", tmp_path)) as wiki:
+        assert [page.slug for page in wiki.view.pages if page.path.endswith("root.md")] == [
+            "root",
+            "main/notes/root",
+        ]
+        assert wiki.call("get_page", slug="main/notes/root.md")["title"] == "Handbook"
+
+
+def test_its_links_lead_where_dendron_leads_them(tmp_path: Path) -> None:
+    with served(fixture_copy("dendron", tmp_path)) as wiki:
+        assert wiki.resolved("oven") == [
+            ("oven.brick.door#hinge", "oven.brick.door"),
+            ("not this form", ""),
+            ("oven.brick.door", "oven.brick.door"),
+            ("drawing.png", "main/notes/drawing.png"),
+        ]
+        assert wiki.resolved("oven.brick.door") == [
+            ("field/survey.2031", "survey.2031"),
+            ("field/survey.2031#heat", "survey.2031"),
+            ("oven", "oven"),
+            ("oven#bakes", "oven"),
+            ("survey.2031", "survey.2031"),
+        ]
+        assert wiki.resolved("survey.2031") == [("root", "root"), ("main/notes/root", "main/notes/root")]
+        links = wiki.view.body(wiki.view.names.slugs["oven"]).links
+        assert [link.label for link in links[:3]] == ["Brick C# style", "dendron://field/survey.2031", "door"]
+        assert links[3].kind is LinkKind.ATTACHMENT
+        assert wiki.found("two hundred degrees")[0] == "survey.2031"
+
+
+def note_with(folder: Path, text: str) -> list[tuple[str, str, str, str]]:
+    page = only_page(put(folder, {"dendron.yml": "vaults:\n- fsPath: v\n  name: V\n", "v/a.md": text}))
+    return [(link.kind.value, link.target, link.fragment, link.label) for link in page.body.links]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[b]]", ("wikilink", "b", "", "")),
+        ("[[ Label | b.c ]]", ("wikilink", "b.c", "", "Label")),
+        ("[[C#|lang.csharp#Top]]", ("wikilink", "lang.csharp", "Top", "C#")),
+        ("[[#Local]]", ("wikilink", "", "Local", "")),
+        ("[[here|#Local]]", ("wikilink", "", "Local", "here")),
+        ("![[b#start,1:#end]]", ("embed", "b", "start", "")),
+        ("![[b#^anchor:#^other]]", ("embed", "b", "^anchor", "")),
+        ("[[dendron://V/b.c#h]]", ("wikilink", "v/b.c", "h", "")),
+        ("[[x|dendron://V/b.c]]", ("wikilink", "v/b.c", "", "x")),
+        ("[[x|https://x.test/a]]", ("external", "https://x.test/a", "", "x")),
+        ("[x](b.case)", ("markdown", "b.case", "", "x")),
+        ("[[1]](https://x.test)", ("external", "https://x.test", "", "[1]")),
+        ("![pic](assets/p.png)", ("attachment", "assets/p.png", "", "pic")),
+        ("---\nup: '[[Top|b.c]]'\n---\n", ("wikilink", "b.c", "", "Top")),
+        ("---\nup: '[[dendron://V/b.c]]'\n---\n", ("wikilink", "v/b.c", "", "")),
+        ("---\nup: '[Top](https://x.test)'\n---\n", ("external", "https://x.test", "", "Top")),
+    ],
+)
+def test_a_label_stands_before_its_target(tmp_path: Path, text: str, expected: tuple[str, ...]) -> None:
+    assert note_with(tmp_path, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("config", "paths"),
+    [
+        ("workspace:\n  vaults:\n  - fsPath: v\n", ["v/a.md"]),
+        ("vaults:\n  - fsPath: ./v/\n", ["v/a.md"]),
+        ("workspace:\n  vaults:\n  - fsPath: v\n    selfContained: true\n", ["v/notes/b.md"]),
+        ("workspace:\n  vaults:\n  - fsPath: .\n    selfContained: true\n", ["notes/c.md"]),
+        ("workspace:\n  vaults:\n  - {fsPath: w, workspace: v}\n", ["v/w/d.md"]),
+        ("workspace:\n  vaults:\n  - fsPath: v\\w\n", ["v/w/d.md"]),
+        ("workspace:\n  vaults:\n  - fsPath: gone\n  - fsPath: notes\n", ["notes/c.md"]),
+        ("vaults: [{fsPath: notes}]\nworkspace:\n  vaults: []\n", ["notes/c.md"]),
+    ],
+)
+def test_vaults_are_found_as_they_are_configured(tmp_path: Path, config: str, paths: list[str]) -> None:
+    files = {"v/a.md": PAGE, "v/notes/b.md": PAGE, "v/w/d.md": PAGE, "notes/c.md": PAGE, "e.md": PAGE}
+    if paths == ["v/a.md"]:
+        files = {"v/a.md": PAGE, "e.md": PAGE}
+    assert paths_of(detect(put(tmp_path, {"dendron.yml": config, **files}))) == paths
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc", "v/../../outside", "C:\\notes", "link"])
+@pytest.mark.parametrize("adapter", ["auto", "dendron"])
+def test_a_vault_outside_of_the_root_is_an_error_that_names_it(
+    tmp_path: Path, path: str, adapter: str
+) -> None:
+    put(tmp_path / "outside", {"a.md": PAGE})
+    vault = put(tmp_path / "vault", {"b.md": PAGE, "dendron.yml": f"vaults:\n- fsPath: {path}\n"})
+    (vault / "link").symlink_to(tmp_path / "outside")
+    with pytest.raises(VaultError) as caught:
+        detect(vault, VaultOptions(adapter=adapter))
+    assert repr(path) in caught.value.message
+    assert str(tmp_path) not in caught.value.message
+
+
+def test_a_trusted_vault_outside_of_the_root_may_be_linked_to(tmp_path: Path) -> None:
+    put(tmp_path / "outside", {"a.md": PAGE})
+    vault = put(tmp_path / "vault", {"dendron.yml": "vaults:\n- fsPath: link\n"})
+    (vault / "link").symlink_to(tmp_path / "outside")
+    adapter = detect(vault, VaultOptions(trusted_links=("../outside",)))
+    assert paths_of(adapter) == ["link/a.md"]
+
+
+@pytest.mark.parametrize(
+    "config", ["", "version: 5\n", "workspace: [\n", "workspace:\n  vaults: 7\n", "\x00"]
+)
+def test_a_configuration_without_vaults_costs_a_note_and_no_page(tmp_path: Path, config: str) -> None:
+    adapter = detect(put(tmp_path, {"dendron.yml": config, "x/a.b.md": PAGE}))
+    scan = adapter.scan()
+    assert [stamp.path for stamp in scan.files] == ["x/a.b.md"]
+    assert [(path, note.code) for path, note in scan.diagnostics] == [("", "vault_settings")]
+
+
+def test_only_the_dots_of_the_file_name_are_the_hierarchy(tmp_path: Path) -> None:
+    vault = put(
+        tmp_path, {"dendron.yml": "vaults: [{fsPath: v.1}]\n", "v.1/sub.dir/a.b.md": PAGE, "v.1/a.b.md": PAGE}
+    )
+    assert set(pages_of(vault)) == {"a.b", "sub.dir/a.b"}

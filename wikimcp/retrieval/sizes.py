@@ -1,0 +1,44 @@
+"""Sizes of texts as an answer sends them, in quarters of a token.
+
+The token estimate (markdown/tokens.py) is one for a CJK character and one for four others, rounded up
+once. In quarters nothing is rounded, so an answer is exactly as large as the sum of its parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from wikimcp.markdown.tokens import CJK
+
+QUARTERS = 4
+"""Quarters in one token."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def quarters(text: str) -> int:
+    """Return the quarters of a text as it is."""
+    return len(text) if text.isascii() else len(text) + (QUARTERS - 1) * len(CJK.findall(text))
+
+
+def json_quarters(value: object) -> int:
+    """Return the quarters of a value as compact JSON, non-ASCII as it is."""
+    return quarters(_encode(value))
+
+
+def whole_tokens(size: int) -> int:
+    """Return the tokens that so many quarters count for."""
+    return -(-size // QUARTERS)
+
+
+def text_cost(text: str) -> int:
+    """Return the quarters of a text inside a JSON string: escapes counted, quotes not."""
+    return json_quarters(text) - 2
+
+
+def path_cost(heading_path: Sequence[str]) -> int:
+    """Return the quarters of a heading path in one cited section: two lists and part of its uri."""
+    lists = 2 * sum(text_cost(heading) + 3 for heading in heading_path)
+    return lists + sum(len(quote(heading, safe="", errors="replace")) + 1 for heading in heading_path)

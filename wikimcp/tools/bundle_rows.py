@@ -1,0 +1,162 @@
+"""The parts of a bundle as they go on the wire: sections with ranks, what was left out, twins, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wikimcp.index.view import PageRecord, Reading
+from wikimcp.markdown.tokens import count_tokens
+from wikimcp.ports import Ids
+from wikimcp.retrieval.coverage import NO_SIMILARITY, judge
+from wikimcp.retrieval.selection import Run
+from wikimcp.retrieval.sizes import json_quarters
+from wikimcp.tools.bundle_choice import Choice, page_at
+from wikimcp.tools.bundle_result import BundleSection, CoverageRow, Omitted, Ranks
+from wikimcp.tools.bundle_spans import Span
+from wikimcp.tools.citing import CitationRow
+from wikimcp.tools.contract import CoverageSettings
+from wikimcp.tools.evidence import Found
+from wikimcp.tools.page_rows import title_of
+from wikimcp.tools.rendering import clip, flatten, plain
+
+_LONGEST_TERM = 60
+_LONGEST_HEADING = 120
+_LONGEST_REASON = 40  # tokens
+_TWINS_SHOWN = 3
+_NEXT = {
+    "partial": "retrieve_context, then read_pages of the pages it names",
+    "weak": "retrieve_context with other words; if that finds nothing, say that the wiki does not cover it",
+    "unknown": "retrieve_context, then read_pages; no similarity was available to judge by",
+}
+
+
+class SectionRows:
+    """Makes the rows of spans, each once, with the ranks of their sections in the lists of chunks."""
+
+    def __init__(self, reading: Reading, found: Found) -> None:
+        self._outlines = reading.outlines(sorted({int(rev) for rev in found.scored.rev}))
+        self._bm25 = self._ranks(found.evidence.chunk_ids)
+        self._dense = self._ranks(found.evidence.dense_ids)
+        self._scored = found.scored
+        self._rows: dict[Run, tuple[BundleSection, int]] = {}
+
+    def of(self, span: Span) -> BundleSection:
+        """Return the row of a span."""
+        return self._made(span)[0]
+
+    def size_of(self, span: Span) -> int:
+        """Return the quarters of a span's row as JSON, with the comma behind it."""
+        return self._made(span)[1]
+
+    def _made(self, span: Span) -> tuple[BundleSection, int]:
+        made = self._rows.get(span.run)
+        if made is None:
+            row = BundleSection(
+                slug=plain(span.page.slug),
+                title=title_of(span.page),
+                heading_path=[flatten(heading) for heading in span.heading_path],
+                text=plain(span.text),
+                truncated=span.truncated,
+                score=round(span.run.probability, 4),
+                ranks=self._ranks_of(span),
+                citation=CitationRow.of(span.citation),
+            )
+            made = self._rows[span.run] = row, json_quarters(row.wire()) + 1
+        return made
+
+    def _ranks(self, chunk_ids: Ids) -> dict[tuple[int, int], int]:
+        ranks: dict[tuple[int, int], int] = {}
+        for chunk in chunk_ids.tolist():
+            rev, ordinal = chunk >> 16, chunk & 0xFFFF
+            shape = self._outlines.get(rev)
+            # Sections of pages that were not scored are not known: their chunks take a place each.
+            section = int(shape.chunk_section[ordinal]) if shape is not None else -1 - ordinal
+            ranks.setdefault((rev, section), len(ranks) + 1)
+        return ranks
+
+    def _ranks_of(self, span: Span) -> Ranks:
+        """Return the best ranks among the span's sections."""
+        keys = [(int(self._scored.rev[at]), int(self._scored.section[at])) for at in span.sections]
+        return Ranks(
+            bm25=min((self._bm25[key] for key in keys if key in self._bm25), default=None),
+            dense=min((self._dense[key] for key in keys if key in self._dense), default=None),
+        )
+
+
+def omitted_rows(reading: Reading, found: Found, choice: Choice) -> Iterator[Omitted]:
+    """Name the likely sections that did not fit, the likeliest first; touches their pages."""
+    for at in choice.skipped:
+        page = page_at(reading, found.scored, at)
+        reading.touch([page])
+        heading = reading.sections(page)[int(found.scored.section[at])].heading
+        yield Omitted(slug=plain(page.slug), heading=clip(flatten(heading or page.title), _LONGEST_HEADING))
+
+
+def twin_notes(reading: Reading, found: Found, choice: Choice) -> Iterator[str]:
+    """Name the pages that say the same as returned sections; touches them."""
+    sections: dict[tuple[str, ...], list[int]] = {}
+    for number, span in enumerate(choice.spans, start=1):
+        pages = [page for at in span.sections for page in choice.twins.get(at, ())]
+        pages += found.twins.get(span.page.rev, ())
+        others = {page.slug: page for page in pages if page.slug != span.page.slug}
+        if others:
+            sections.setdefault(tuple(others), []).append(number)
+            reading.touch(list(others.values())[:_TWINS_SHOWN])
+    for slugs, numbers in sections.items():
+        which = ", ".join(map(str, numbers))
+        says = f"section {which} says" if len(numbers) == 1 else f"sections {which} say"
+        more = f" and {len(slugs) - _TWINS_SHOWN} more" if len(slugs) > _TWINS_SHOWN else ""
+        yield f"{says} the same as {', '.join(map(plain, slugs[:_TWINS_SHOWN]))}{more}"
+
+
+def coverage_row(
+    reading: Reading, found: Found, spans: Sequence[Span], settings: CoverageSettings, *, tokens: int
+) -> CoverageRow:
+    """Judge the spans; each of the lists of words takes at most ``tokens`` tokens."""
+    similarity = NO_SIMILARITY
+    if found.has_similarity and spans:
+        similarity = max(float(found.scored.cosine[span.run.first : span.run.last].max()) for span in spans)
+    calibrated = reading.dense.embedder.thresholds if reading.dense is not None else (1.0, 1.0)
+    judged = judge(
+        top_similarity=similarity,
+        section_count=len(spans),
+        distinct_page_count=len({span.page.rev for span in spans}),
+        terms=found.lexical.terms,
+        section_stems=lambda: [set(reading.analyze(_with_names(span.page, span))) for span in spans],
+        thresholds=settings.thresholds(calibrated),
+        lexical_lift=settings.lexical_lift,
+    )
+    return CoverageRow(
+        section_count=judged.section_count,
+        distinct_page_count=judged.distinct_page_count,
+        top_similarity=round(judged.top_similarity, 4),
+        confidence=judged.confidence,
+        missing_terms=_within(judged.missing_terms, tokens),
+        lifted_by=clip_tokens(judged.lifted_by, min(tokens, _LONGEST_REASON)) or None,
+        next=_NEXT.get(judged.confidence),
+    )
+
+
+def _with_names(page: PageRecord, span: Span) -> str:
+    return "\n".join((page.title, page.summary, *page.tags, *page.aliases, *span.heading_path, span.text))
+
+
+def _within(terms: Sequence[str], tokens: int) -> list[str]:
+    """Return the first terms that take at most ``tokens`` tokens."""
+    kept: list[str] = []
+    for term in terms:
+        shown = clip(flatten(term), _LONGEST_TERM)
+        tokens -= count_tokens(f'"{shown}",')
+        if tokens < 0:
+            break
+        kept.append(shown)
+    return kept
+
+
+def clip_tokens(text: str, most: int) -> str:
+    """Return at most ``most`` tokens of a text, marked with an ellipsis when it was cut."""
+    longest = 4 * most
+    while count_tokens(text) > most:
+        text = clip(text, longest)
+        longest = longest * 7 // 8
+    return text
