@@ -239,6 +239,8 @@ class WikiService:
             except Stale as signal:
                 stale = [signal.path]
             except StateError as error:
+                if attempt == _TRIES - 1 and not keeper.store.needs_rebuild:
+                    raise
                 keeper.mend(error, reading.view.snapshot)
                 continue
             except WikimcpError:

@@ -30,7 +30,12 @@ class LiveWiki:
     def service(self) -> WikiService:
         """The running service; started at the first use."""
         if self._service is None:
-            flags = {"vault": str(self.vault), "state_dir": str(self.state), "embedder": "none", **self._flags}
+            flags = {
+                "vault": str(self.vault),
+                "state_dir": str(self.state),
+                "embedder": "none",
+                **self._flags,
+            }
             self._service = build_service(load_settings(flags, env={}, cwd=self.vault))
             self._service.wait_ready("floor")
         return self._service

@@ -85,7 +85,7 @@ def fill_with_noise(path: Path, start: float, end: float) -> None:
         file.write(random.Random(5).randbytes(last - first))
 
 
-Harm = Callable[[Path, Path], None]
+Harm = Callable[[Path, Path], object]
 HARMS: dict[str, Harm] = {
     "catalog cut in half": lambda _, index: cut(index / "catalog.sqlite", 0.5),
     "catalog cut by a little": lambda _, index: cut(index / "catalog.sqlite", 0.97),
@@ -342,7 +342,9 @@ def test_a_write_that_another_process_holds_up_is_put_off_not_failed(tmp_path: P
     store.close()
 
 
-def test_an_index_left_half_made_by_a_killed_build_is_not_served_as_whole(tmp_path: Path, vault: Path) -> None:
+def test_an_index_left_half_made_by_a_killed_build_is_not_served_as_whole(
+    tmp_path: Path, vault: Path
+) -> None:
     store = index_of(vault, tmp_path / "state")
     store.refresh()
     store.close()

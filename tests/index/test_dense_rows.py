@@ -160,7 +160,10 @@ def test_vectors_that_nothing_visible_uses_leave_no_trace_in_the_weights_of_word
         assert left is not None and right is not None
         assert left.weights.tolist() == right.weights.tolist()
         assert mine.late(left, chunks.ids()).tolist() == theirs.late(right, chunks.ids()).tolist()
-    assert mine.search(_vector(5), limit=9).cosines.tolist() == theirs.search(_vector(5), limit=9).cosines.tolist()
+    assert (
+        mine.search(_vector(5), limit=9).cosines.tolist()
+        == theirs.search(_vector(5), limit=9).cosines.tolist()
+    )
 
 
 def test_no_vectors_and_no_pages_are_no_trouble(tmp_path: Path) -> None:

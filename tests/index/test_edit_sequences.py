@@ -28,7 +28,9 @@ paths = st.builds(
     st.sampled_from((".md", ".md", ".md", ".markdown")),
 )
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
-links = st.lists(st.sampled_from((*STEMS, "mill/Oak", "../tide.md", "map.png", "the lamp", "Plan")), max_size=3)
+links = st.lists(
+    st.sampled_from((*STEMS, "mill/Oak", "../tide.md", "map.png", "the lamp", "Plan")), max_size=3
+)
 
 
 @st.composite

@@ -178,7 +178,15 @@ def test_an_empty_vault_has_no_tools_until_a_page_comes(wiki: LiveWiki) -> None:
 
 @pytest.mark.parametrize(
     "harm",
-    ["garbage catalog", "empty catalog", "no catalog", "garbage lexical", "no lexical", "bad current", "format"],
+    [
+        "garbage catalog",
+        "empty catalog",
+        "no catalog",
+        "garbage lexical",
+        "no lexical",
+        "bad current",
+        "format",
+    ],
 )
 def test_a_damaged_index_is_made_anew_and_versions_stay(quiet_wiki: LiveWiki, harm: str) -> None:
     wiki = quiet_wiki

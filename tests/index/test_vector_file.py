@@ -57,7 +57,12 @@ def test_a_file_that_is_not_there_is_empty(tmp_path: Path) -> None:
 def test_rows_and_tokens_must_fit_their_keys(tmp_path: Path) -> None:
     file = VectorFile(tmp_path, dimension=DIMENSION, with_tokens=True)
     keys, rows, lists = vectors_of(1, 2)
-    for bad in ((keys, rows[:1], lists), (keys, rows[:, :3], lists), (keys, rows, lists[:1]), (keys, rows, None)):
+    for bad in (
+        (keys, rows[:1], lists),
+        (keys, rows[:, :3], lists),
+        (keys, rows, lists[:1]),
+        (keys, rows, None),
+    ):
         with pytest.raises(ValueError, match="expected rows|token lists"):
             file.append(*bad)
     assert file.count() == 0

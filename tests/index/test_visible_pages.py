@@ -49,9 +49,7 @@ def test_a_page_that_claims_the_derived_id_of_another_does_not_get_it_twice() ->
 
 
 paths = st.sampled_from([f"{stem}{suffix}" for stem in "abcdef" for suffix in (".md", ".markdown")])
-edits = st.lists(
-    st.tuples(paths, st.one_of(st.none(), st.sampled_from(IDS))), min_size=1, max_size=4
-)
+edits = st.lists(st.tuples(paths, st.one_of(st.none(), st.sampled_from(IDS))), min_size=1, max_size=4)
 
 
 @settings(max_examples=200, deadline=None)

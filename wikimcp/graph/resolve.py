@@ -125,10 +125,10 @@ class LinkResolver:
                 self._folded.add(fold(page.slug), page)
             if page.path.lower().endswith(".org"):
                 self._exact.setdefault(page.path, page)
-        self._files = {path: path for path in sorted(attachments, key=lambda p: (p.count("/"), p))}
-        self._file_names: dict[str, str] = {}
-        for path in self._files:
-            self._file_names.setdefault(fold(path.rsplit("/", 1)[-1]), path)
+        self._files = frozenset(attachments)
+        self._file_names: dict[str, list[str]] = {}
+        for path in sorted(self._files, key=lambda p: (p.count("/"), p)):
+            self._file_names.setdefault(fold(path.rsplit("/", 1)[-1]), []).append(path)
         self._memo: dict[tuple[bool, str, str], Resolution] = {}
 
     def resolve(self, link: Link, source: LinkTarget) -> Resolution:
@@ -197,9 +197,10 @@ class LinkResolver:
         for path in (_join(folder, target), target.lstrip("/")):
             if path and path in self._files:
                 return Resolution(via="attachment", attachment=path)
-        by_name = self._file_names.get(fold(target.rsplit("/", 1)[-1]))
-        if by_name and ("/" not in target or fold(by_name).endswith(fold(target))):
-            return Resolution(via="attachment", attachment=by_name)
+        ending = "/" + fold(target.lstrip("/"))
+        for path in self._file_names.get(fold(target.rsplit("/", 1)[-1]), ()):
+            if f"/{fold(path)}".endswith(ending):
+                return Resolution(via="attachment", attachment=path)
         return UNRESOLVED
 
 
@@ -214,10 +215,8 @@ def _choose(pages: Sequence[LinkTarget], folder: str, via: str) -> Resolution:
         return Resolution(here[0].slug, "folder" if via == "name" else via)
     pool = here or near or pages
     best = pool[0]
-    equal = [p.slug for p in pool if p.path.count("/") == best.path.count("/")]
-    if pool is near and len(equal) == 1:
-        return Resolution(best.slug, via)
-    return Resolution(best.slug, via, tuple(equal if len(equal) > 1 else [p.slug for p in pool]))
+    equal = tuple(p.slug for p in pool if p.path.count("/") == best.path.count("/"))
+    return Resolution(best.slug, via, equal if len(equal) > 1 else ())
 
 
 def _join(folder: str, name: str) -> str | None:

@@ -17,6 +17,7 @@ from wikimcp.index.view import Cluster, PageRecord, Reading
 from wikimcp.markdown.tokens import count_tokens
 
 PAGE_OF_LIST = 100
+_FARTHEST = 10**9  # position in the list
 _RECENT = 15
 _MOST_LISTED = 200
 TEMPLATES = (
@@ -151,7 +152,7 @@ def _position(cursor: str | None, generation: int) -> int:
         return 0
     try:
         made, _, position = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
-        if int(made) == generation and int(position) >= 0:
+        if int(made) == generation and 0 <= int(position) <= _FARTHEST:
             return int(position)
     except (ValueError, binascii.Error, UnicodeError):
         pass

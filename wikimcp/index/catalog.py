@@ -259,7 +259,8 @@ class _Connection(sqlite3.Connection):
     """A connection that is closed when the thread it belonged to has ended."""
 
     def __del__(self) -> None:
-        self.close()
+        with suppress(sqlite3.Error):  # one that never came to be
+            self.close()
 
 
 def _close_all(connections: weakref.WeakSet[_Connection]) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 
 from wikimcp.index.prepare import changed
 from wikimcp.index.records import PageRecord
 from wikimcp.models import FileStamp, Scan
+from wikimcp.ports import VaultAdapter
 
+_SAMPLE = 20  # pages that are looked for before others are taken to be deleted
 LOOKS_EMPTY = "the vault looks empty; its pages are kept until they can be seen again"
 
 
@@ -75,3 +80,25 @@ def compare_some(
         elif reread or old is None or changed(old, stamp):
             read.append(path)
     return Changes(tuple(read), tuple(removed), absent=tuple(absent))
+
+
+def others_there(adapter: VaultAdapter, gone: Collection[str], known: Iterable[str]) -> bool:
+    """Whether pages seem to be gone by themselves, and not with their folder or the whole vault.
+
+    Looks for some of the ``known`` paths that should still be there.
+    """
+    if any(_unreachable(adapter.source_root / path) for path in gone):
+        return False
+    others = (path for path in known if path not in gone)
+    return any(adapter.stat(path) is not None for path in islice(others, _SAMPLE))
+
+
+def _unreachable(path: Path) -> bool:
+    """Whether it cannot be told if a file is there: could not read is never does not exist."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return False

@@ -23,13 +23,13 @@ class DenseState:
     """An embedder with the vectors that exist for it at one moment. Never changes.
 
     ``before`` is the state that the files were in when they were last loaded: what was sorted then
-    is not sorted again. ``file_count`` tells whether the files have grown since.
+    is not sorted again. ``mark`` is that of the files.
     """
 
     def __init__(
         self, embedder: Embedder, vectors: VectorFile, build: BuildDense, *, before: DenseState | None = None
     ) -> None:
-        self.file_count = vectors.count()
+        self.mark = vectors.mark()
         stored = vectors.read()
         self.keys, self.matrix, self.tokens = stored.keys, stored.rows, stored.tokens
         self.embedder = embedder

@@ -65,9 +65,9 @@ class EmbedderVectors:
         return self._appending
 
     def load(self) -> DenseState:
-        """Return the vectors on disk; loaded again only when their number changed."""
+        """Return the vectors on disk; loaded again only when there are others."""
         with self._mutex:
-            if self._loaded is None or self._loaded.file_count != self.file.count():
+            if self._loaded is None or self._loaded.mark != self.file.mark():
                 self._loaded = DenseState(self.embedder, self.file, self._build, before=self._loaded)
             return self._loaded
 

@@ -6,6 +6,7 @@ same page. Touching a file changes nothing.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wikimcp.errors import StateError
+from wikimcp.index.state import StateDir
+
+log = logging.getLogger("wikimcp.index")
 
 _MOST_MOVES = 50
 _SCHEMA = """
@@ -195,6 +199,21 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def open_ledger(state: StateDir) -> Ledger:
+    """Open the ledger of a state directory; one that cannot be read is set aside and a new one begun."""
+    try:
+        return Ledger(state.ledger)
+    except LedgerDamaged as error:
+        set_aside(state, error)
+        return Ledger(state.ledger)
+
+
+def set_aside(state: StateDir, error: LedgerDamaged) -> None:
+    """Move a damaged ledger out of the way, keeping it; the next one is begun anew."""
+    aside = state.set_ledger_aside()
+    log.warning("%s; it is kept as %s and a new one is begun", error.message, aside.name)
 
 
 @contextmanager

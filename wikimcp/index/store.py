@@ -10,20 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 import threading
 import time
+from collections import deque
 from collections.abc import Collection
-from itertools import islice
 from pathlib import Path
 
 from wikimcp.errors import StateError, VaultError
 from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
 from wikimcp.index.catalog import check
-from wikimcp.index.changes import Changes, compare, compare_some
+from wikimcp.index.changes import Changes, compare, compare_some, others_there
 from wikimcp.index.folder import IndexFolder, Loaded, OpenLexical
-from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged
+from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, open_ledger, set_aside
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.snapshot import Progress, Snapshot
 from wikimcp.index.stale import BusyError, IndexDamaged
@@ -37,7 +36,8 @@ log = logging.getLogger("wikimcp.index")
 
 _BUSY_SECONDS = 3.0  # that a refresh waits for the one of another process
 _BETWEEN_COMMITS = 2.0  # seconds that a writer may take from its first commit to its last
-_SAMPLE = 20  # pages that are looked for before others are taken to be deleted
+_MOST_SUSPICIONS = 3  # builds within the time below; one more failure is ours, and no build helps
+_SUSPICION_SECONDS = 600.0
 
 
 class IndexStore:
@@ -75,6 +75,7 @@ class IndexStore:
         self._damaged_folder: Path | None = None
         self.vault_trouble = ""
         self._write_trouble = ""
+        self._suspected: deque[float] = deque(maxlen=_MOST_SUSPICIONS)
 
     # Reading
 
@@ -202,10 +203,15 @@ class IndexStore:
         current = self._snapshot
         if current is None or current.catalog is not snapshot.catalog or self._damaged:
             return
+        now = time.monotonic()
+        if len(self._suspected) == _MOST_SUSPICIONS and now - self._suspected[0] < _SUSPICION_SECONDS:
+            log.error("the index cannot be read although it was made anew: %s", error.message)
+            return
         gone = self.state.current(self.key) is None
         if gone or isinstance(error, IndexDamaged):
             reason = "its folder is gone" if gone else error.message
             log.warning("the index cannot be read and is made anew: %s", reason)
+            self._suspected.append(now)
             self._mark_damaged(reason, self._opened.path if self._opened else None)
 
     # Writing
@@ -240,7 +246,8 @@ class IndexStore:
         except IndexDamaged as error:
             self._mark_damaged(error.message, self._opened.path if self._opened else None)
         except LedgerDamaged as error:
-            self._replace_ledger(error)
+            self._close_ledger()
+            set_aside(self.state, error)
         except (StateError, OSError) as error:
             self._note_write_trouble(error)
         return False
@@ -287,19 +294,11 @@ class IndexStore:
         assert snapshot is not None
         stamps = {path: self.adapter.stat(path) for path in paths}
         changes = compare_some(stamps, snapshot.records, reread=reread)
-        if changes.removed and not self._others_there(changes):
+        gone = {record.path for record in changes.removed}
+        if gone and not others_there(self.adapter, gone, snapshot.records):
             self._refresh_all(report)
         else:
             self._apply(changes, report=report)
-
-    def _others_there(self, changes: Changes) -> bool:
-        """Whether pages seem to be gone by themselves, and not with their folder or the whole vault."""
-        assert self._snapshot is not None
-        gone = {record.path for record in changes.removed}
-        if any(_unreachable(self.adapter.source_root / path) for path in gone):
-            return False
-        others = (path for path in self._snapshot.records if path not in gone)
-        return any(self.adapter.stat(path) is not None for path in islice(others, _SAMPLE))
 
     def _refresh_all(self, report: Report | None) -> None:
         assert self._snapshot is not None and self._opened is not None
@@ -328,13 +327,9 @@ class IndexStore:
             self._use(snapshot_after(applied, snapshot, opened))
 
     def _writer(self, opened: IndexFolder) -> IndexWriter:
-        try:
-            if self._ledger is None:
-                self._ledger = Ledger(self.state.ledger)
-            self._ledger.sync()
-        except LedgerDamaged as error:
-            self._replace_ledger(error)
-            self._ledger = Ledger(self.state.ledger)
+        if self._ledger is None:
+            self._ledger = open_ledger(self.state)
+        self._ledger.sync()
         if self._snapshot is not None:
             self._ledger.seed(
                 Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
@@ -347,13 +342,6 @@ class IndexStore:
             withheld=opened.hidden,
             ledger=self._ledger,
         )
-
-    def _replace_ledger(self, error: LedgerDamaged) -> None:
-        ledger, self._ledger = self._ledger, None
-        if ledger is not None:
-            ledger.close()
-        aside = self.state.set_ledger_aside()
-        log.warning("%s; it is kept as %s and a new one is begun", error.message, aside.name)
 
     # Building
 
@@ -403,18 +391,10 @@ class IndexStore:
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
-            if self._ledger is not None:
-                self._ledger.close()
-                self._ledger = None
+            self._close_ledger()
             self.state.close()
 
-
-def _unreachable(path: Path) -> bool:
-    """Whether it cannot be told if a file is there: could not read is never does not exist."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
-    return False
+    def _close_ledger(self) -> None:
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            ledger.close()

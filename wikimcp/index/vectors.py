@@ -63,12 +63,20 @@ class VectorFile:
         self._with_tokens = with_tokens
 
     def count(self) -> int:
-        """Return the number of rows by the sizes of the files: what changes when rows are added."""
+        """Return the number of rows by the sizes of the files."""
         row_bytes = 4 * self._dimension
         sizes = [_size(self._keys) // _KEY_BYTES, _size(self._rows) // row_bytes]
         if self._with_tokens:
             sizes.append(_size(self._ends) // _END_BYTES)
         return min(sizes)
+
+    def mark(self) -> tuple[int, ...]:
+        """Return what differs once rows were added: keys are written last."""
+        try:
+            status = self._keys.stat()
+        except FileNotFoundError:
+            return ()
+        return status.st_size, status.st_ino, status.st_mtime_ns
 
     def read(self) -> StoredVectors:
         """Return all rows that are whole: those before the first torn one."""

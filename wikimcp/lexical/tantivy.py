@@ -163,7 +163,7 @@ class TantivySearcher:
     def _search(self, query: str, limit: int, allowed: Collection[int] | None) -> LexicalHits:
         terms = self._terms(query)
         cjk = cjk_query_tokens(query)[:_MOST_TERMS]
-        identifiers = list(dict.fromkeys(identifier_tokens(query)))[:_MOST_TERMS]
+        identifiers = sorted(set(identifier_tokens(query)))[:_MOST_TERMS]
         chunk_ids, chunk_scores = self._run(
             self._chunks,
             self._chunk_schema,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,20 +65,32 @@ def near_duplicates(texts: Sequence[str], pages: Sequence[int]) -> dict[int, int
 def _alike(first: str, second: str) -> bool:
     """Tell whether two texts of about one length are nearly the same; the cheap test comes first."""
     one, other = _words(first), _words(second)
-    if min(len(one), len(other)) < _FEW_WORDS or _jaccard(set(one), set(other)) < _NEAR_WORDS:
+    if min(len(one.order), len(other.order)) < _FEW_WORDS:
         return False
-    pairs = [set(zip(words, words[1:], strict=False)) for words in (one, other)]
-    return _jaccard(*pairs) >= _NEAR
+    return (
+        _jaccard(one.distinct, other.distinct) >= _NEAR_WORDS
+        and _jaccard(_pairs(one), _pairs(other)) >= _NEAR
+    )
+
+
+class _Words(NamedTuple):
+    order: Sequence[str]
+    distinct: frozenset[str]
 
 
 @lru_cache(maxsize=256)
-def _words(text: str) -> tuple[str, ...]:
+def _words(text: str) -> _Words:
     text = text.casefold()
     if not text.isascii():
         text = CJK.sub(r" \g<0> ", text)  # such a character is a word
-    return tuple(_WORD.findall(text))
+    words = _WORD.findall(text)
+    return _Words(words, frozenset(words))
 
 
-def _jaccard(first: set[T], second: set[T]) -> float:
+def _pairs(words: _Words) -> set[tuple[str, str]]:
+    return set(zip(words.order, words.order[1:], strict=False))
+
+
+def _jaccard(first: AbstractSet[T], second: AbstractSet[T]) -> float:
     shared = len(first & second)
     return shared / max(len(first) + len(second) - shared, 1)

@@ -55,9 +55,9 @@ def late_scores(
     present = np.flatnonzero(occurs)
     place = np.zeros(len(query.table), np.int32)
     place[present] = np.arange(len(present))
-    similarity = np.maximum(query.vectors @ query.table[present].T, 0.0)
-    best = np.maximum.reduceat(similarity[:, place[tokens]], offsets, axis=1)
-    scores[filled] = query.weights @ best
+    similarity = np.maximum(query.table[present] @ query.vectors.T, 0.0)
+    best = np.maximum.reduceat(similarity.take(place[tokens], axis=0), offsets, axis=0)
+    scores[filled] = best @ query.weights
     return scores
 
 

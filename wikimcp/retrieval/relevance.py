@@ -40,6 +40,7 @@ DENSE = Weights(page=0.0, section=0.0, cosine=12.0, late=0.0)
 # Sections that point elsewhere or say nothing are rarely what was asked for.
 _LINK_LIST, _EMPTY, _HUB, _TOP = -1.5, -1.5, -1.0, -0.5
 _EMPTY_BELOW = 40  # characters
+_NAMED = 1.0  # by how much a page that was named outright stands above the rest
 _UNSEEN = 0.8  # a chunk that the dense list did not reach lies below the list's end
 
 SCORED_PAGES = 25
@@ -119,11 +120,13 @@ def score_sections(
     outlines: Mapping[int, Outline],
     *,
     hubs: Sequence[int] = (),
+    named: Sequence[int] = (),
     limit: int = SCORED_PAGES,
 ) -> Scored:
     """Score every section of the prepared pages and return those of the best ``limit`` pages.
 
     ``outlines`` are by rev, in the order in which equals shall stand; ``hubs`` are revs of hub pages.
+    A page that the question does nothing but name (``named``) comes before all others.
     """
     revs = [rev for rev, shape in outlines.items() if len(shape)]
     if not revs:
@@ -154,7 +157,8 @@ def score_sections(
         # A section whose vector is still to be made is neither favoured nor sunk for it.
         supposed = np.where(cosine == -1.0, _below(evidence), np.maximum(cosine, 0.0))
         score = score + weights.cosine * supposed
-    page_best = np.maximum.reduceat(score, starts)
+    is_named = np.isin(np.array(revs), list(named))
+    page_best = np.where(is_named, np.inf, np.maximum.reduceat(score, starts))
     kept_pages = np.sort(np.argsort(-page_best, kind="stable")[:limit])
     keep = np.isin(page_of, kept_pages)
     if evidence.late_of is not None and weights.late:
@@ -165,6 +169,9 @@ def score_sections(
         known = late > 0
         score = score + weights.late * np.where(known, late, np.median(late[known]) if known.any() else 0.0)
     score = score + _prior(shapes, np.isin(np.array(revs), list(hubs))[page_of])
+    for page in np.flatnonzero(is_named):
+        own = page_of == page
+        score[own] += max(score[keep & ~own].max(initial=-np.inf) + _NAMED - score[own].max(), 0.0)
     ordinals = np.arange(total) - starts[page_of]
     return Scored(
         rev=np.array(revs, np.uint64)[page_of][keep],

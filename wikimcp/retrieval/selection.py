@@ -187,27 +187,27 @@ class Selection:
 
     def _neighbour(self, at: int, step: int) -> int | None:
         """Return the run on the same page that lies at most a small gap away and may be joined."""
-        for beside in self._reach(at, step):
-            if self._owner[beside] >= 0:
-                return self._owner[beside] if self._costs.whole[beside] else None
-            if self._probability[beside] == 0 or not self._costs.whole[beside]:
+        page, owner, whole = self._page, self._owner, self._costs.whole
+        gap = _WIDEST_GAP * self._costs.citation[at]
+        beside = at + step
+        while 0 <= beside < len(page) and page[beside] == page[at] and gap >= 0 and whole[beside]:
+            if owner[beside] >= 0:
+                return owner[beside]
+            if self._probability[beside] == 0:
                 return None
+            gap -= self._costs.text[beside]
+            beside += step
         return None
 
     def _around(self, first: int, last: int) -> Iterator[int]:
-        """Yield the sections that could join the run from ``first`` to ``last``."""
-        yield from self._reach(first, -1)
-        yield from self._reach(last - 1, 1)
-
-    def _reach(self, at: int, step: int) -> Iterator[int]:
-        """Yield the sections before or behind ``at`` on its page while the gap to them is small."""
-        page, text = self._page, self._costs.text
-        passed, widest = 0, _WIDEST_GAP * self._costs.citation[at]
-        beside = at + step
-        while 0 <= beside < len(page) and page[beside] == page[at] and passed <= widest:
-            yield beside
-            passed += text[beside]
-            beside += step
+        """Yield the sections near enough to join the run from ``first`` to ``last``."""
+        for at, step in ((first, -1), (last - 1, 1)):
+            gap = _WIDEST_GAP * self._costs.citation[at]
+            beside = at + step
+            while 0 <= beside < len(self._page) and self._page[beside] == self._page[at] and gap >= 0:
+                yield beside
+                gap -= self._costs.text[beside]
+                beside += step
 
     def _reads_as_one(self, first: int, last: int) -> bool:
         return self._level[first] <= min(self._level[first + 1 : last])

@@ -12,7 +12,7 @@ from pydantic import Field
 from wikimcp.index.view import Reading
 from wikimcp.markdown.tokens import count_tokens
 from wikimcp.retrieval.sizes import QUARTERS, json_quarters
-from wikimcp.tools.answers import answer_tokens, compose, stamped
+from wikimcp.tools.answers import compose, stamped
 from wikimcp.tools.bundle_choice import Choice, choose
 from wikimcp.tools.bundle_result import Bundle, Omitted, render_bundle
 from wikimcp.tools.bundle_rows import SectionRows, clip_tokens, coverage_row, omitted_rows, twin_notes
@@ -86,17 +86,21 @@ def run(reading: Reading, params: BundleParams, context: ToolContext) -> Bundle:
         size_of=rows.size_of,
     )
     while True:
-        bundle = frame.model_copy(
+        told = frame.model_copy(
             update={
-                "sections": [rows.of(span) for span in choice.spans],
                 "coverage": coverage_row(reading, found, choice.spans, context.coverage, tokens=words),
                 "notes": [*twin_notes(reading, found, choice), *_why_nothing(found, choice)],
             }
         )
-        left = QUARTERS * params.token_budget - _size(bundle, context)
-        omitted = _that_fit(omitted_rows(reading, found, choice), left)
-        bundle = bundle.model_copy(update={"omitted": omitted})
-        if answer_tokens(compose(TOOL, stamped(bundle, context))) <= params.token_budget or not choice.spans:
+        left = QUARTERS * params.token_budget - _size(told, context) - sum(map(rows.size_of, choice.spans))
+        bundle = told.model_copy(
+            update={
+                "sections": [rows.of(span) for span in choice.spans],
+                "omitted": _that_fit(omitted_rows(reading, found, choice), left),
+            }
+        )
+        fits = left >= 0 and _text_tokens(bundle, context) <= params.token_budget
+        if fits or not choice.spans:
             return bundle
         choice = replace(choice, spans=choice.spans[:-1])
 
@@ -116,6 +120,10 @@ def _why_nothing(found: Found, choice: Choice) -> Iterator[str]:
 def _size(bundle: Bundle, context: ToolContext) -> int:
     """Return the quarters of the JSON of a bundle."""
     return json_quarters(stamped(bundle, context).wire())
+
+
+def _text_tokens(bundle: Bundle, context: ToolContext) -> int:
+    return count_tokens(compose(TOOL, stamped(bundle, context)).text)
 
 
 def _that_fit(rows: Iterator[Omitted], left: int) -> list[Omitted]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ _LONGEST = 1_500 * QUARTERS  # a longer section is cut around its best chunk
 _LONGEST_SHARE = 0.6  # of the room that one section may take
 _SHORTEST = 40 * QUARTERS
 _KEYS_COST = 290  # field names, marks, hash, lines, score and ranks of one section
+TWINS_SHOWN = 3
+_TWINS_COST = 60  # the words of a note on twins
 _BLANK_LINE = 4  # between two sections of one span
 _WORTH_NAMING = 0.005  # belief from which a section that did not fit is named
 _CLOSE_ENOUGH = 40 * QUARTERS
@@ -59,8 +61,12 @@ def choose(
         probability[excluded_sections(reading, scored, exclusions)] = 0.0
     probability /= probability.sum() or 1.0
     twins = {at: [page_at(reading, scored, other) for other in others] for at, others in repeats.items()}
-    costs, longest = _costs(reading, scored, room)
+    costs, longest = _costs(reading, found, room)
     cut: dict[Run, Span] = {}
+
+    def cost_of(span: Span) -> int:
+        others = [page for at in span.sections for page in twins.get(at, ())]
+        return size_of(span) + _twins_cost([*others, *found.twins.get(span.page.rev, ())])
 
     def grown(selection: Selection, room: int) -> list[Span]:
         selection.fill(room)
@@ -76,26 +82,30 @@ def choose(
         spans = grown(selection, asked)
         if _set_repeats_aside(reading, scored, spans, probability, twins):
             continue
-        left = room - sum(map(size_of, spans))
+        left = room - sum(map(cost_of, spans))
         if left < 0:
             asked += left
             continue
-        while left > _CLOSE_ENOUGH:
+        while left > max(_CLOSE_ENOUGH, room // 100):
             more = grown(selection, left)
-            left = room - sum(map(size_of, more))
+            left = room - sum(map(cost_of, more))
             if more == spans or left < 0 or _set_repeats_aside(reading, scored, more, probability, twins):
                 break
             spans = more
         break
-    spans = _fitting(spans, room, size_of)
+    spans = _fitting(spans, room, cost_of)
     taken = {at for span in spans for at in span.sections}
     skipped = [at for at in selection.likely if at not in taken and probability[at] >= _WORTH_NAMING]
     return Choice(spans, skipped, twins)
 
 
-def _costs(reading: Reading, scored: Scored, room: int) -> tuple[Costs, Sizes]:
+def _costs(reading: Reading, found: Found, room: int) -> tuple[Costs, Sizes]:
     """Estimate what each section and a citation on its page cost, and the most that one may take."""
-    names = {rev: _names_cost(page_of(reading, rev)) for rev in np.unique(scored.rev).tolist()}
+    scored = found.scored
+    names = {
+        rev: _names_cost(page_of(reading, rev)) + _twins_cost(found.twins.get(rev, []))
+        for rev in np.unique(scored.rev).tolist()
+    }
     citation = scored.path_cost + np.array([names[rev] for rev in scored.rev.tolist()], np.int64)
     longest = np.minimum(min(_LONGEST, int(room * _LONGEST_SHARE)), room - citation)
     longest = np.maximum(longest, _SHORTEST)
@@ -109,6 +119,11 @@ def _costs(reading: Reading, scored: Scored, room: int) -> tuple[Costs, Sizes]:
 
 def _names_cost(page: PageRecord) -> int:
     return _KEYS_COST + 3 * text_cost(page.slug) + text_cost(page.title) + 2 * len(page.canonical_id)
+
+
+def _twins_cost(pages: Sequence[PageRecord]) -> int:
+    """Return what a note costs that names the pages with the same text."""
+    return _TWINS_COST + sum(text_cost(page.slug) for page in pages[:TWINS_SHOWN]) if pages else 0
 
 
 def _set_repeats_aside(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
 
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.markdown.tokens import count_tokens
@@ -10,7 +12,8 @@ from wikimcp.ports import Ids
 from wikimcp.retrieval.coverage import NO_SIMILARITY, judge
 from wikimcp.retrieval.selection import Run
 from wikimcp.retrieval.sizes import json_quarters
-from wikimcp.tools.bundle_choice import Choice, page_at
+from wikimcp.retrieval.traits import Outline
+from wikimcp.tools.bundle_choice import TWINS_SHOWN, Choice, page_at
 from wikimcp.tools.bundle_result import BundleSection, CoverageRow, Omitted, Ranks
 from wikimcp.tools.bundle_spans import Span
 from wikimcp.tools.citing import CitationRow
@@ -22,7 +25,6 @@ from wikimcp.tools.rendering import clip, flatten, plain
 _LONGEST_TERM = 60
 _LONGEST_HEADING = 120
 _LONGEST_REASON = 40  # tokens
-_TWINS_SHOWN = 3
 _NEXT = {
     "partial": "retrieve_context, then read_pages of the pages it names",
     "weak": "retrieve_context with other words; if that finds nothing, say that the wiki does not cover it",
@@ -34,10 +36,10 @@ class SectionRows:
     """Makes the rows of spans, each once, with the ranks of their sections in the lists of chunks."""
 
     def __init__(self, reading: Reading, found: Found) -> None:
-        self._outlines = reading.outlines(sorted({int(rev) for rev in found.scored.rev}))
-        self._bm25 = self._ranks(found.evidence.chunk_ids)
-        self._dense = self._ranks(found.evidence.dense_ids)
         self._scored = found.scored
+        outlines = reading.outlines(np.unique(found.scored.rev).tolist())
+        self._bm25 = _section_ranks(found.evidence.chunk_ids, outlines)
+        self._dense = _section_ranks(found.evidence.dense_ids, outlines)
         self._rows: dict[Run, tuple[BundleSection, int]] = {}
 
     def of(self, span: Span) -> BundleSection:
@@ -64,23 +66,34 @@ class SectionRows:
             made = self._rows[span.run] = row, json_quarters(row.wire()) + 1
         return made
 
-    def _ranks(self, chunk_ids: Ids) -> dict[tuple[int, int], int]:
-        ranks: dict[tuple[int, int], int] = {}
-        for chunk in chunk_ids.tolist():
-            rev, ordinal = chunk >> 16, chunk & 0xFFFF
-            shape = self._outlines.get(rev)
-            # Sections of pages that were not scored are not known: their chunks take a place each.
-            section = int(shape.chunk_section[ordinal]) if shape is not None else -1 - ordinal
-            ranks.setdefault((rev, section), len(ranks) + 1)
-        return ranks
-
     def _ranks_of(self, span: Span) -> Ranks:
         """Return the best ranks among the span's sections."""
-        keys = [(int(self._scored.rev[at]), int(self._scored.section[at])) for at in span.sections]
+        keys = [_key(int(self._scored.rev[at]), int(self._scored.section[at])) for at in span.sections]
         return Ranks(
             bm25=min((self._bm25[key] for key in keys if key in self._bm25), default=None),
             dense=min((self._dense[key] for key in keys if key in self._dense), default=None),
         )
+
+
+def _key(rev: int, section: int) -> int:
+    return rev << 16 | section
+
+
+def _section_ranks(chunk_ids: Ids, outlines: Mapping[int, Outline]) -> dict[int, int]:
+    """Return the rank from 1 of each section by key: a section stands where its first chunk does.
+
+    The sections of pages that were not scored are not known: their chunks take a place each.
+    """
+    revs = chunk_ids >> np.uint64(16)
+    keys = chunk_ids.astype(np.int64)
+    known = np.zeros(len(keys), bool)
+    for rev, shape in outlines.items():
+        here = np.flatnonzero(revs == rev)
+        keys[here] = _key(rev, 0) | shape.chunk_section[keys[here] & 0xFFFF]
+        known[here] = True
+    distinct, first = np.unique(np.where(known, keys, -1 - keys), return_index=True)
+    ranks = np.argsort(np.argsort(first)) + 1
+    return dict(zip(distinct.tolist(), ranks.tolist(), strict=True))
 
 
 def omitted_rows(reading: Reading, found: Found, choice: Choice) -> Iterator[Omitted]:
@@ -101,12 +114,12 @@ def twin_notes(reading: Reading, found: Found, choice: Choice) -> Iterator[str]:
         others = {page.slug: page for page in pages if page.slug != span.page.slug}
         if others:
             sections.setdefault(tuple(others), []).append(number)
-            reading.touch(list(others.values())[:_TWINS_SHOWN])
+            reading.touch(list(others.values())[:TWINS_SHOWN])
     for slugs, numbers in sections.items():
         which = ", ".join(map(str, numbers))
         says = f"section {which} says" if len(numbers) == 1 else f"sections {which} say"
-        more = f" and {len(slugs) - _TWINS_SHOWN} more" if len(slugs) > _TWINS_SHOWN else ""
-        yield f"{says} the same as {', '.join(map(plain, slugs[:_TWINS_SHOWN]))}{more}"
+        more = f" and {len(slugs) - TWINS_SHOWN} more" if len(slugs) > TWINS_SHOWN else ""
+        yield f"{says} the same as {', '.join(map(plain, slugs[:TWINS_SHOWN]))}{more}"
 
 
 def coverage_row(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Literal
 
 import numpy as np
@@ -41,6 +42,7 @@ Question = Annotated[
 ]
 _CHUNKS, _PAGES, _DENSE = 400, 200, 200
 _PREPARED = 60  # pages whose sections are scored
+_LONGEST_NAME = 200  # characters
 _MISSING_SHARE = 0.1  # of the chunks may lack a vector; with more, what has one would be favoured
 _FEW_MISSING = 32  # chunks: an edit, not a first build
 _NO_IDS, _NO_SCORES = np.zeros(0, np.uint64), np.zeros(0, np.float32)
@@ -100,7 +102,10 @@ def gather(
     pages, twins = _without_copies(reading, candidate_pages(evidence, weights))
     hubs = [page.rev for page in pages if fold(page.type) == "hub"]
     outlines = reading.outlines([page.rev for page in pages])
-    scored = score_sections(evidence, weights, outlines, hubs=hubs, limit=SCORED_PAGES + more_pages)
+    named = _named(pages, query) if run != "dense" else []
+    scored = score_sections(
+        evidence, weights, outlines, hubs=hubs, named=named, limit=SCORED_PAGES + more_pages
+    )
     return Found(run, scored, evidence, hits, twins)
 
 
@@ -127,6 +132,21 @@ def _weights(reading: Reading, mode: Mode, evidence: Evidence) -> Weights:
     return STATIC if static else TRANSFORMER
 
 
+def _named(pages: Sequence[PageRecord], query: str) -> list[int]:
+    """Return the revs of the pages whose title, alias or file name the whole question is."""
+    name = fold(query.strip())
+    if len(name) > _LONGEST_NAME:
+        return []
+    stem = name.removesuffix(".md")
+    return [
+        page.rev
+        for page in pages
+        if fold(page.title) == name
+        or fold(page.slug.rsplit("/", 1)[-1]) == stem
+        or any(fold(alias) == name for alias in page.aliases)
+    ]
+
+
 def _without_copies(
     reading: Reading, promising: Mapping[int, float]
 ) -> tuple[list[PageRecord], dict[int, list[PageRecord]]]:
@@ -135,7 +155,9 @@ def _without_copies(
     Sync leftovers come after every other page.
     """
     pages = [page for rev in promising if (page := reading.page_by_rev(rev)) is not None]
-    pages.sort(key=lambda page: (page.conflict_copy, -promising[page.rev], page.path))
+    pages.sort(key=attrgetter("path"))
+    pages.sort(key=lambda page: -promising[page.rev])
+    pages.sort(key=attrgetter("conflict_copy"))
     kept: dict[str, PageRecord] = {}
     twins: dict[int, list[PageRecord]] = {}
     for page in pages:
@@ -143,4 +165,4 @@ def _without_copies(
         if first is not page:
             twins.setdefault(first.rev, []).append(page)
     best = list(kept.values())[:_PREPARED]
-    return sorted(best, key=lambda page: page.path), twins
+    return sorted(best, key=attrgetter("path")), twins
