@@ -101,6 +101,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
             partial_similarity=settings.coverage.partial_similarity,
             lexical_lift=settings.coverage.lexical_lift,
         ),
+        notes=() if plan.satisfied else plan.notes,
         reasons={"embedder": "; ".join(plan.notes)} if plan.notes else {},
         facts={
             "embedder": plan.floor.name if plan.floor else "none",

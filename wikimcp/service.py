@@ -84,12 +84,17 @@ class PromptSpec:
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """What the operator set that shapes answers. ``reasons`` say why a backend is off, by backend."""
+    """What the operator set that shapes answers.
+
+    ``notes`` go with every answer: what was asked for and cannot be had. ``reasons`` say why a
+    backend is off, by backend.
+    """
 
     answer_tokens: int = 8_000
     allow_drafts: bool = False
     allow_file_urls: bool = False
     coverage: CoverageSettings = CoverageSettings()
+    notes: tuple[str, ...] = ()
     reasons: Mapping[str, str] | None = None
     facts: Mapping[str, Any] | None = None
 
@@ -129,6 +134,9 @@ class WikiService:
 
     def rebuild(self, progress: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""
+        for vectors in (self.keeper.floor, self.keeper.better):
+            if vectors is not None:
+                vectors.discard()
         self.keeper.rebuild(report=progress)
 
     # Tools
@@ -277,7 +285,7 @@ class WikiService:
 
     def _notes(self, reading: Reading) -> list[str]:
         store = self.keeper.store
-        notes = [note for note in (store.degraded, store.state.note) if note]
+        notes = [note for note in (store.degraded, store.state.note, *self.options.notes) if note]
         if reading.left_out:
             notes.append(f"{len(reading.left_out)} pages are changing right now and are left out")
         if not reading.view.snapshot.complete:

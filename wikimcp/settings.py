@@ -7,6 +7,7 @@ error messages follow from that. What a value means is left to the part that use
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ from wikimcp.config_text import Given, Rule, parse_config, read_value, unknown_k
 from wikimcp.errors import SettingsError, VaultError
 
 PREFIX = "WIKIMCP_"
+_M_ARENA_MAX = -8  # of mallopt(3), malloc.h
 VAULT_FILES = ("wikimcp.toml", ".wikimcp.yaml")
 USER_FILE = "config.toml"
 ADAPTERS = ("auto", "obsidian", "logseq", "dendron", "foam", "quartz", "llmwiki", "generic")
@@ -248,6 +250,18 @@ def one_blas_thread() -> None:
     """
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+
+def few_malloc_arenas() -> None:
+    """Keep the C library from holding freed memory in an arena for each thread that ever ran.
+
+    Without it a server grows with every edit, as the threads of each commit leave theirs behind.
+    Nothing to do where the C library is not glibc.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def debug_wanted(env: Mapping[str, str] | None = None) -> bool:

@@ -123,5 +123,5 @@ def test_without_hnswlib_large_indexes_stay_exact(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "hnswlib", None)
     matrix = unit_rows(1000)
     assert isinstance(build_dense(matrix, hnsw_threshold=10), ExactIndex)
-    with pytest.raises(Unavailable, match=r"wikimcp-server\[hnsw\]"):
+    with pytest.raises(Unavailable, match=r"pip install hnswlib"):
         hnsw.build_hnsw(matrix)

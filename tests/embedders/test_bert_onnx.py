@@ -119,6 +119,6 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: st
 
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(
-        Unavailable, match=rf"{package} is not installed\. pip install 'wikimcp-server\[models\]'"
+        Unavailable, match=rf"{package} is not installed\. pip install onnx onnxruntime"
     ):
         require_packages()

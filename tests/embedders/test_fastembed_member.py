@@ -113,7 +113,7 @@ def test_without_the_package_it_says_what_to_install(
     tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "fastembed", None)
-    with pytest.raises(Unavailable, match=r"not installed\. pip install 'wikimcp-server\[fastembed\]'"):
+    with pytest.raises(Unavailable, match=r"not installed\. pip install 'fastembed>="):
         FastembedEmbedder(tiny_model)
 
 

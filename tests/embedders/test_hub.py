@@ -203,5 +203,5 @@ def test_a_models_directory_that_cannot_be_written_is_a_state_error(hub: SmallHu
 
 def test_without_the_client_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(Unavailable, match=r"wikimcp-server\[fastembed\]"):
+    with pytest.raises(Unavailable, match=r"pip install .fastembed"):
         pull_from_hub("BAAI/bge-small-en-v1.5", tmp_path)

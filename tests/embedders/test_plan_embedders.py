@@ -60,7 +60,7 @@ def test_without_the_package_the_note_says_what_to_install(
     plan = plan_embedders(choice, models_dir=models_dir)
     assert isinstance(plan.floor, WordLlamaEmbedder)
     assert (plan.better, plan.satisfied) == (None, satisfied)
-    assert "pip install 'wikimcp-server[fastembed]'" in plan.notes[0]
+    assert "pip install 'fastembed>=0.9,<0.10'" in plan.notes[0]
 
 
 def test_a_damaged_model_is_named_and_not_served(tiny_model: Path, tmp_path: Path) -> None:

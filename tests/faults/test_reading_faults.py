@@ -769,3 +769,13 @@ def test_b102_what_is_clearly_public_is_served(vault: Path, flag: str) -> None:
 def test_b102_flags_of_the_first_block_of_properties_count(vault: Path) -> None:
     assert page_of(vault, "title:: Plan\npublic:: false\n\n- text\n").withheld
     assert not page_of(vault, "# Plan\n\n- task\n  status:: blocked\n").withheld
+
+
+@pytest.mark.parametrize(
+    "head",
+    ['{ "title": "Plan", "draft": true }\n', '---json\n{"draft": true}\n---\n', '{\n  "publish": false\n}\n'],
+)
+def test_a_draft_flag_in_json_frontmatter_withholds(tmp_path: Path, head: str) -> None:
+    (tmp_path / "plan.md").write_text(f"{head}\nSecret.\n", encoding="utf-8")
+    adapter = detect(tmp_path, VaultOptions())
+    assert adapter.parse(adapter.read("plan.md")).withheld

@@ -32,7 +32,17 @@ FLOORS: Mapping[str, int] = {
 
 SHARED: Mapping[str, frozenset[str]] = {
     "vaults": frozenset(
-        {"decoding", "dialect_files", "folder", "globs", "opening", "options", "page_fields", "pages", "walking"}
+        {
+            "decoding",
+            "dialect_files",
+            "folder",
+            "globs",
+            "opening",
+            "options",
+            "page_fields",
+            "pages",
+            "walking",
+        }
     ),
     "embedders": frozenset(
         {"bert_onnx", "catalog", "hub", "model_directory", "model_store", "staging", "weights", "wheel"}

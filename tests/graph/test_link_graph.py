@@ -45,7 +45,9 @@ def test_a_name_that_changes_may_change_the_links_of_others_and_a_text_does_not(
     assert not same_names(page, Page("a.md", title="B", title_explicit=True, aliases=("one",)))
     assert not same_names(page, Page("a.md", title="A", aliases=("one",)))
     assert not same_names(page, Page("a.md", title="A", title_explicit=True))
-    assert not same_names(page, Page("a.md", title="A", title_explicit=True, aliases=("one",), conflict_copy=True))
+    assert not same_names(
+        page, Page("a.md", title="A", title_explicit=True, aliases=("one",), conflict_copy=True)
+    )
     assert same_names(Page("a.md", title="First heading"), Page("a.md", title="Another heading"))
 
 

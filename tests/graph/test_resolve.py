@@ -51,7 +51,9 @@ def pages(*paths: str) -> list[Page]:
     return [Page(path) for path in paths]
 
 
-def to(target: str, *paths: str, source: str = "src.md", kind: LinkKind = LinkKind.WIKILINK) -> tuple[str, str]:
+def to(
+    target: str, *paths: str, source: str = "src.md", kind: LinkKind = LinkKind.WIKILINK
+) -> tuple[str, str]:
     found = lead(pages(*paths), target, source=source, kind=kind)
     return found.slug, found.via
 
@@ -141,7 +143,9 @@ def test_relative_targets_stay_in_the_vault() -> None:
     assert to("../../n", "a/n.md", "n.md", source="a/src.md")[0] == ""
     assert to("./n", "b/n.md", source="a/src.md")[0] == ""
     for target in ("../../../etc/passwd", "..", "../..", "./../../n", "%2e%2e/%2e%2e/n"):
-        assert to(target, "n.md", "a/b.md", source="a/src.md")[0] in ("", "n") and to(target, "a/b.md")[0] == ""
+        assert (
+            to(target, "n.md", "a/b.md", source="a/src.md")[0] in ("", "n") and to(target, "a/b.md")[0] == ""
+        )
 
 
 def test_a_markdown_link_is_relative_to_its_page_then_from_the_root_then_anywhere() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -193,6 +194,26 @@ def test_a_lock_dies_with_its_folder_and_excludes_again_in_the_new_one(tmp_path:
     third.release()
     first.release()
     assert not first.held
+
+
+def test_a_lock_of_a_folder_that_was_made_anew_is_not_taken_for_the_one_that_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    first, waiting, third = (ProcessLock(folder / "write.lock") for _ in range(3))
+    assert first.acquire(timeout=0)
+    taken = threading.Event()
+    thread = threading.Thread(target=lambda: waiting.acquire(timeout=30) and taken.set())
+    thread.start()
+    until(lambda: waiting._mutex.locked(), "the other one waits")
+    pause_until(0.05)
+    folder.rename(tmp_path / "gone")
+    assert third.acquire(timeout=1)
+    first.release()
+    pause_until(0.1)
+    assert not taken.is_set()
+    third.release()
+    thread.join(30)
+    assert taken.is_set()
+    waiting.release()
 
 
 def test_a_start_while_another_process_makes_the_first_index_says_so_and_then_answers(tmp_path: Path) -> None:

@@ -54,7 +54,13 @@ def test_every_member_file_has_an_opener_here() -> None:
 # Queries
 
 IDENTIFIERS = "The rule ADR-0042 covers retries in C++ of camelCase, snake_case and a.b.c since v3.1."
-NOISE = ("Rules of the road.", "Retries and cases.", "The number 42 is even.", "A cover. B sides.", "camel and snake")
+NOISE = (
+    "Rules of the road.",
+    "Retries and cases.",
+    "The number 42 is even.",
+    "A cover. B sides.",
+    "camel and snake",
+)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +134,9 @@ def test_no_query_fails(shared: LexicalSearcher, query: str) -> None:
 @pytest.fixture(scope="module")
 def shared(open_index: Open, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LexicalSearcher]:
     index = open_index(tmp_path_factory.mktemp("shared") / "lexical")
-    index.write(generation=1, removed=(), added=texts(*WORDS.values(), IDENTIFIERS, *CJK.values()), fresh=True)
+    index.write(
+        generation=1, removed=(), added=texts(*WORDS.values(), IDENTIFIERS, *CJK.values()), fresh=True
+    )
     yield index.searcher()
     index.close()
 
@@ -177,6 +185,7 @@ def test_one_character_alone_is_a_query(index: LexicalIndex) -> None:
 
 # Short words
 
+
 def test_short_words_count(index: LexicalIndex) -> None:
     searcher = of(index, "pump io note", "pump note", "written in Go", "the R language", "plain")
     assert pages_found(searcher, "io") == [1]
@@ -194,6 +203,7 @@ def test_a_word_that_nothing_holds_never_matches_everything(index: LexicalIndex)
 
 
 # What is found of a page
+
 
 def test_title_headings_summary_tags_aliases_path_cluster_and_text_find_a_page(index: LexicalIndex) -> None:
     filled = page(
@@ -233,7 +243,12 @@ def test_terms_tell_what_they_are_and_how_many_pages_hold_them(index: LexicalInd
     hits = searcher.search("Where is the Barley mill, quern 川?", limit=5)
     terms = {term.surface: term for term in hits.terms}
     assert set(terms) == {"barley", "mill", "quern", "川"}
-    assert (terms["barley"].pages, terms["mill"].pages, terms["quern"].pages, terms["川"].pages) == (4, 1, 0, 1)
+    assert (terms["barley"].pages, terms["mill"].pages, terms["quern"].pages, terms["川"].pages) == (
+        4,
+        1,
+        0,
+        1,
+    )
     assert terms["barley"].weight < terms["mill"].weight < terms["quern"].weight
     assert not terms["barley"].distinctive and terms["mill"].distinctive
     assert all(word in hits.interpreted_as for word in terms)
@@ -248,6 +263,7 @@ def test_a_query_of_twenty_thousand_characters_is_cut_to_its_rarest_words(index:
 
 
 # Filters
+
 
 def test_only_allowed_pages_are_found_and_none_of_them_is_starved(index: LexicalIndex) -> None:
     pages = [page(rev, ["valve " * (1 + rev % 7), "seal"]) for rev in range(1, 4_001)]
@@ -279,6 +295,7 @@ def test_a_filter_changes_no_score(index: LexicalIndex) -> None:
 
 # Changes
 
+
 def test_a_searcher_stays_at_its_moment_and_a_new_one_sees_the_commit(index: LexicalIndex) -> None:
     before = of(index, "valve", "seal")
     index.write(generation=2, removed=[1], added=[page(3, "valve anew"), page(4, "kestrel")])
@@ -308,6 +325,30 @@ def test_a_deleted_page_leaves_no_trace(index: LexicalIndex, open_index: Open, t
         assert searcher.count_pages(query) == never.count_pages(query)
         assert sorted(mine.chunk_ids.tolist()) == sorted(theirs.chunk_ids.tolist())
     assert pages_with(searcher, "quillhaven valve") == {"quillhaven": 0, "valve": 20}
+    other.close()
+
+
+def test_texts_that_were_replaced_do_not_count_in_the_scores(
+    index: LexicalIndex, open_index: Open, tmp_path: Path
+) -> None:
+    lines = ("valve one two three", "plain text of words", "plain words of text")
+    of(index, *lines)
+    text = "valve ADR-0042 巡检 plain and simple"
+    for generation in range(2, 7):  # few enough that nothing is merged yet
+        gone = [1] if generation == 2 else [98 + generation]
+        index.write(
+            generation=generation, removed=gone, added=[page(99 + generation, text, path="p.md", title="P")]
+        )
+    other = open_index(tmp_path / "fresh")
+    other.write(
+        generation=1, removed=(), added=[*texts(*lines[1:], first=2), page(105, text, path="p.md", title="P")],
+        fresh=True,
+    )  # fmt: skip
+    for query in ("valve", "plain", "ADR-0042", "巡检", "valve plain", "plain and simple"):
+        mine, theirs = index.searcher().search(query, limit=9), other.searcher().search(query, limit=9)
+        assert mine.chunk_ids.tolist() == theirs.chunk_ids.tolist()
+        assert mine.chunk_scores.tolist() == pytest.approx(theirs.chunk_scores.tolist(), rel=0.1)
+        assert mine.page_scores.tolist() == pytest.approx(theirs.page_scores.tolist(), rel=0.35)
     other.close()
 
 
@@ -365,7 +406,9 @@ def test_a_write_that_fails_changes_nothing_and_the_next_one_works(index: Lexica
     assert pages_found(index.searcher(), "kestrel valve osprey") == [3]
 
 
-def test_an_index_is_read_again_after_it_was_closed(index: LexicalIndex, open_index: Open, tmp_path: Path) -> None:
+def test_an_index_is_read_again_after_it_was_closed(
+    index: LexicalIndex, open_index: Open, tmp_path: Path
+) -> None:
     of(index, "valve 巡检 ADR-0042")
     index.close()
     again = open_index(tmp_path / "lexical")
@@ -408,7 +451,9 @@ def test_a_damaged_index_is_an_error_of_state_and_never_an_empty_answer(
     of(index, *(f"valve {n}" for n in range(50)))
     index.close()
     for path in sorted((tmp_path / "lexical").rglob("*")):
-        if path.is_file() and (path.name == file or file == "everything" or (file == "segments" and "meta" not in path.name)):
+        if path.is_file() and (
+            path.name == file or file == "everything" or (file == "segments" and "meta" not in path.name)
+        ):
             path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
     with pytest.raises(StateError):
         searcher = open_index(tmp_path / "lexical").searcher()

@@ -21,7 +21,7 @@ def outline_of(*sections: tuple[str, int, tuple[str, ...]]) -> Outline:
 
 
 def test_traits_come_back_as_they_were_stored() -> None:
-    text = "## A \"quoted\" heading\n\n- [[one]]\n- [two](x)\nplain\n"
+    text = '## A "quoted" heading\n\n- [[one]]\n- [two](x)\nplain\n'
     found = outline_of((text, 2, ("Top", 'A "quoted" heading')), (BODY, 0, ()))
     assert len(found) == 2
     assert found.level.tolist() == [2, 0]

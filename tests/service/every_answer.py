@@ -28,7 +28,9 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
         ("list_tags", {}),
     ]
     for word in words:
-        calls += [("assemble_bundle", {"query": word, "mode": mode}) for mode in ("hybrid", "lexical", "dense")]
+        calls += [
+            ("assemble_bundle", {"query": word, "mode": mode}) for mode in ("hybrid", "lexical", "dense")
+        ]
         calls += [("retrieve_context", {"query": word})]
     for name in names:
         calls += [

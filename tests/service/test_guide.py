@@ -23,8 +23,12 @@ CALLER = Caller()
 @pytest.fixture
 def wiki(tmp_path: Path) -> Iterator[LiveWiki]:
     live = LiveWiki(tmp_path, watch=False)
-    live.write("index.md", "---\nwiki_title: Mill wiki\ndescription: Of mills.\n---\n# Home\n\nSee [[mill]].\n")
-    live.write("works/mill.md", "---\ncluster: works\ntype: hub\ntags: [Water]\n---\n# Mill\n\nThe mill grinds.\n")
+    live.write(
+        "index.md", "---\nwiki_title: Mill wiki\ndescription: Of mills.\n---\n# Home\n\nSee [[mill]].\n"
+    )
+    live.write(
+        "works/mill.md", "---\ncluster: works\ntype: hub\ntags: [Water]\n---\n# Mill\n\nThe mill grinds.\n"
+    )
     live.write("works/pump.md", "---\ncluster: works/pumps\ntags: [water, sea]\n---\n# Pump\n\nIt pumps.\n")
     live.write("日本語 & [x] #1.md", "# 日本語 & [x] #1\n\nText.\n")
     live.write("n.sync-conflict-20310203-101010-ABCDEFG.md", "# Leftover\n\nText.\n")
@@ -50,7 +54,9 @@ def test_the_instructions_are_short_and_name_only_tools_that_are_there(wiki: Liv
     assert all(name in there or name not in text for name in TOOLS)
     steps = ladder(TOOLS)
     assert steps[0].startswith("1. assemble_bundle") and steps[-1].endswith("Never guess.")
-    order = [step for step in ("assemble_bundle", "retrieve_context", "read_pages", "traverse", "sparql_query")]
+    order = [
+        step for step in ("assemble_bundle", "retrieve_context", "read_pages", "traverse", "sparql_query")
+    ]
     positions = [" ".join(steps).index(name) for name in order]
     assert positions == sorted(positions)
     assert ladder(())[0].startswith("1. When this is exhausted")
@@ -119,7 +125,14 @@ def test_a_long_list_of_resources_comes_in_parts_that_an_edit_ends(wiki: LiveWik
     assert len(first) == 100 and cursor is not None
     assert len(listed(wiki)) == 2 + 2 + 4 + 230
     generation = wiki.call("list_pages")["index"]["generation"]
-    for text in (f"{generation}:{10**20}", f"{generation}:-1", f"{generation}:x", f"{generation - 1}:5", ":", ""):
+    for text in (
+        f"{generation}:{10**20}",
+        f"{generation}:-1",
+        f"{generation}:x",
+        f"{generation - 1}:5",
+        ":",
+        "",
+    ):
         with pytest.raises(BadArgument, match="cursor expired"):
             wiki.service.resources(CALLER, b64encode(text.encode()).decode() or "=")
     with pytest.raises(BadArgument, match="cursor expired"):

@@ -46,7 +46,9 @@ def test_a_new_a_renamed_and_a_deleted_page_are_seen_at_once(wiki: LiveWiki) -> 
 
 def test_counts_lists_and_links_follow_at_once(wiki: LiveWiki) -> None:
     for number in range(10):
-        wiki.write("tagged.md", f"---\ntags: [mark{number}x]\ncluster: c{number}x\n---\nSee [[page-{number % 8}]].\n")
+        wiki.write(
+            "tagged.md", f"---\ntags: [mark{number}x]\ncluster: c{number}x\n---\nSee [[page-{number % 8}]].\n"
+        )
         assert [tag["tag"] for tag in wiki.call("list_tags")["tags"]] == [f"mark{number}x"]
         assert [c["name"] for c in wiki.call("list_clusters")["clusters"]] == [f"c{number}x"]
         assert wiki.call("get_page", slug=f"page-{number % 8}")["backlinkCount"] == 1
@@ -177,7 +179,7 @@ def test_many_threads_see_an_edit_that_one_of_them_learned_of(wiki: LiveWiki) ->
         word = "heron" + "".join(chr(ord("a") + int(digit)) for digit in str(turn))
         wiki.write("page-2.md", f"# Page 2\n\n{word}\n")
         found: list[list[str]] = []
-        threads = [threading.Thread(target=lambda w=word: found.append(wiki.found(w))) for _ in range(5)]
+        threads = [threading.Thread(target=lambda w=word, into=found: into.append(wiki.found(w))) for _ in range(5)]
         for thread in threads:
             thread.start()
         for thread in threads:

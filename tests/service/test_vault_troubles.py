@@ -107,8 +107,8 @@ def test_skipped_files_are_not_read_again_until_they_change(wiki: LiveWiki) -> N
         ("#", "Bare"),
         ("---", "Bare"),
         ("\0" * 3, None),
-        ("---\ntitle: \"\\ud800 half\"\ntags: [\"\\udfff\"]\n---\nA kestrel.\n", None),
-        ("---\ntitle: \"a\\u0000b\"\naliases: [\"\\u001f\", \"x\\u001fy\"]\n---\nA kestrel.\n", None),
+        ('---\ntitle: "\\ud800 half"\ntags: ["\\udfff"]\n---\nA kestrel.\n', None),
+        ('---\ntitle: "a\\u0000b"\naliases: ["\\u001f", "x\\u001fy"]\n---\nA kestrel.\n', None),
     ],
 )
 def test_pages_of_nearly_nothing_are_pages(wiki: LiveWiki, text: str, title: str | None) -> None:
@@ -125,7 +125,10 @@ def test_pages_of_nearly_nothing_are_pages(wiki: LiveWiki, text: str, title: str
 
 def test_a_huge_page_is_searched_in_its_first_part_and_says_so(tmp_path: Path) -> None:
     wiki = LiveWiki(tmp_path, watch=False, file_cap_bytes=200_000)
-    wiki.write("huge.md", "# Huge\n\nA kestrel at the start.\n\n" + "filler words here\n\n" * 20_000 + "osprey at the end\n")
+    wiki.write(
+        "huge.md",
+        "# Huge\n\nA kestrel at the start.\n\n" + "filler words here\n\n" * 20_000 + "osprey at the end\n",
+    )
     wiki.write("lamp.md", "# Lamp\n\nA lamp.\n")
     try:
         assert wiki.found("kestrel") == ["huge"]
@@ -168,6 +171,8 @@ def test_a_vault_that_vanishes_is_kept_and_comes_back_by_itself(wiki: LiveWiki, 
     until(lambda: said(wiki, "list_pages").count("'ready'"), "the vault is well again")
     assert wiki.found("kestrel") == ["new"]
     assert wiki.found("dusk") == ["lamp"]
+    freshness = wiki.service.keeper.freshness
+    assert freshness.watched == freshness._watch  # the watcher was begun anew where there was one
     wiki.write("new.md", "# New\n\nAn osprey.\n")
     assert wiki.found("osprey") == ["new"]
 
@@ -222,7 +227,9 @@ def test_an_empty_vault_has_no_tools_and_says_so_until_a_page_comes(tmp_path: Pa
 def test_a_vault_that_is_no_folder_is_a_clear_error(tmp_path: Path, kind: str) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    settings = load_settings({"vault": str(vault), "state_dir": str(tmp_path / "state"), "embedder": "none"}, {})
+    settings = load_settings(
+        {"vault": str(vault), "state_dir": str(tmp_path / "state"), "embedder": "none"}, {}
+    )
     vault.rmdir()
     if kind == "a file":
         vault.write_text("x")
@@ -233,7 +240,9 @@ def test_a_vault_that_is_no_folder_is_a_clear_error(tmp_path: Path, kind: str) -
     assert "vault" in str(raised.value) and str(tmp_path) not in str(raised.value)
 
 
-def test_a_vault_that_goes_between_finding_and_reading_it_is_told_and_read_when_it_comes(tmp_path: Path) -> None:
+def test_a_vault_that_goes_between_finding_and_reading_it_is_told_and_read_when_it_comes(
+    tmp_path: Path,
+) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     flags = {"vault": str(vault), "state_dir": str(tmp_path / "state"), "embedder": "none"}

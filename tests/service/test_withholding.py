@@ -30,7 +30,9 @@ CALLER = Caller()
 def common(wiki: LiveWiki) -> None:
     wiki.write("open.md", "# Open\n\nSee [[secret/merger|the deal]] and [[Merger]]. The barley is in.\n")
     wiki.write("valve.md", "---\ntags: [ops]\ncluster: works\n---\n# Valve\n\nThe valve closes at 40 C.\n")
-    wiki.write("barley.md", "---\ncluster: works\ntype: hub\n---\n# Barley\n\nBarley by the sack, valve shut.\n")
+    wiki.write(
+        "barley.md", "---\ncluster: works\ntype: hub\n---\n# Barley\n\nBarley by the sack, valve shut.\n"
+    )
     wiki.write("notes/long.md", "# Long\n\n" + "A long text about sacks of barley. " * 40)
 
 
@@ -76,7 +78,11 @@ def test_a_vault_with_a_withheld_page_says_what_it_says_without_it(
         now, expected = told(wiki), told(without)
         for question in expected:
             assert now[question] == expected[question], question
-        assert not any(secret in str(list(now.values())).lower() for secret in SECRETS if secret not in str(WORDS + NAMES).lower())
+        assert not any(
+            secret in str(list(now.values())).lower()
+            for secret in SECRETS
+            if secret not in str(WORDS + NAMES).lower()
+        )
     finally:
         wiki.stop()
 
@@ -109,7 +115,9 @@ def test_a_page_that_is_withheld_while_it_is_served_leaves_no_trace(
             with pytest.raises(Exception, match="cursor expired"):
                 wiki.call("list_pages", limit=2, cursor=cursor)
             kept_out = wiki.call("assemble_bundle", query="valve", exclude=[citation["uri"]])
-            bare = wiki.call("assemble_bundle", query="valve", exclude=["cite://01NONE/x?v=1&h=0123456789abcdef"])
+            bare = wiki.call(
+                "assemble_bundle", query="valve", exclude=["cite://01NONE/x?v=1&h=0123456789abcdef"]
+            )
             assert len(kept_out["sections"]) == len(bare["sections"])
             wiki.write("secret/merger.md", public)
         assert wiki.found("Quillhaven")[0] == "secret/merger"
@@ -148,9 +156,15 @@ def test_drafts_are_shown_only_where_operator_and_caller_both_want_them(
         shown = wiki.call("assemble_bundle", editor, query="Quillhaven", include_drafts=True)
         assert shown["sections"][0]["slug"] == "secret/merger"
         assert "quillhaven" not in str(shown["coverage"].get("missingTerms", ())).lower()
-        assert wiki.call("retrieve_context", editor, query="quillhaven", include_drafts=True)["totalMatched"] >= 1
+        assert (
+            wiki.call("retrieve_context", editor, query="quillhaven", include_drafts=True)["totalMatched"]
+            >= 1
+        )
         assert "mergertag" in str(wiki.call("list_tags", editor, include_drafts=True))
-        assert wiki.call("get_page", editor, slug="secret/merger", include_drafts=True)["slug"] == "secret/merger"
+        assert (
+            wiki.call("get_page", editor, slug="secret/merger", include_drafts=True)["slug"]
+            == "secret/merger"
+        )
         for caller, arguments in ((editor, {}), (plain, {}), (plain, {"include_drafts": True})):
             answer = wiki.call("assemble_bundle", caller, query="Quillhaven", mode="lexical", **arguments)
             assert answer["sections"] == []

@@ -17,7 +17,7 @@ from wikimcp.markdown.tokens import count_tokens, span_sha256
 from wikimcp.models import Caller, Section
 from wikimcp.service import ToolAnswer, WikiService
 from wikimcp.settings import load_settings
-from wikimcp.tools.rendering import compact_json
+from wikimcp.tools.rendering import compact_json, row_line
 
 SAMPLE_VAULT = Path(__file__).parents[2] / "sample_vault"
 
@@ -26,6 +26,7 @@ CITATION_KEYS = {
     *("handle", "uri", "slug", "version", "canonicalId", "headingPath", "lines", "spanSha256"),
 }
 COVERAGE_KEYS = {"sectionCount", "distinctPageCount", "topSimilarity", "confidence", "missingTerms"}
+NO_FLAGS: Mapping[str, object] = {}
 STAMP_KEYS = {"generation", "state", "pages", "pending", "skipped", "ageSeconds", "dense"}
 
 
@@ -68,7 +69,11 @@ class BundleWiki:
 
 @contextmanager
 def wiki_of(
-    folder: Path, pages: Mapping[str, str] | Path, *, embedder: str = "wordllama", **flags: object
+    folder: Path,
+    pages: Mapping[str, str] | Path,
+    *,
+    embedder: str = "wordllama",
+    flags: Mapping[str, object] = NO_FLAGS,
 ) -> Iterator[BundleWiki]:
     """Serve a vault (a folder, or pages by path, written first) until the end of the block."""
     if isinstance(pages, Path):
@@ -153,7 +158,7 @@ def check_section(wiki: BundleWiki, section: Mapping[str, Any]) -> None:
 
 
 def check_no_overlap(sections: list[dict[str, Any]]) -> None:
-    """No line of a page is returned twice."""
+    """Check that no line of a page is returned twice."""
     for at, one in enumerate(sections):
         for other in sections[:at]:
             if one["slug"] == other["slug"]:
@@ -162,7 +167,7 @@ def check_no_overlap(sections: list[dict[str, Any]]) -> None:
 
 
 def check_coverage(data: Mapping[str, Any]) -> None:
-    """The coverage counts what is there."""
+    """Check that the coverage counts what is there."""
     coverage = data["coverage"]
     assert coverage["sectionCount"] == len(data["sections"])
     assert coverage["distinctPageCount"] == len({section["slug"] for section in data["sections"]})
@@ -177,7 +182,7 @@ def check_coverage(data: Mapping[str, Any]) -> None:
 
 
 def check_text(answer: ToolAnswer) -> None:
-    """The text tells every fact of the structured content."""
+    """Check that the text tells every fact of the structured content."""
     data = structured(answer)
     for section in data["sections"]:
         citation = section["citation"]
@@ -186,7 +191,7 @@ def check_text(answer: ToolAnswer) -> None:
         assert f"lines={citation['lines'][0]}-{citation['lines'][1]}" in answer.text
     for row in data["omitted"]:
         for fact in (row["slug"], row["heading"]):
-            assert fact in answer.text or compact_json(fact) in answer.text
+            assert row_line({"value": fact}) in answer.text
     for note in data["notes"]:
         assert f"note: {note}" in answer.text
     assert f"confidence={data['coverage']['confidence']}" in answer.text

@@ -14,7 +14,7 @@ from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.model_verbs import models
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
-from wikimcp.settings import debug_wanted, one_blas_thread
+from wikimcp.settings import debug_wanted, few_malloc_arenas, one_blas_thread
 
 _VERBS = {
     "serve": verbs.serve,
@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns 0, 1 (the answer is an error), 2 (wrong use) or 130 (stopped)."""
     words = list(sys.argv[1:] if argv is None else argv)
     one_blas_thread()
+    few_malloc_arenas()
     try:
         code = _run(words)
         sys.stdout.flush()

@@ -40,7 +40,10 @@ def local_caller(settings: Settings) -> Caller:
 
 @contextmanager
 def opened(settings: Settings, *, vectors: str, quiet: bool = True) -> Iterator[WikiService]:
-    """Open a vault, wait until its index answers (``vectors`` as in ``WikiService.wait_ready``), close it at the end."""
+    """Open a vault, wait until its index answers, close it at the end.
+
+    ``vectors`` says how far to wait, as in ``WikiService.wait_ready``.
+    """
     from wikimcp.app import build_service
 
     service = build_service(settings, background=False)

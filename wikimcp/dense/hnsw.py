@@ -143,9 +143,7 @@ class HnswIndex:
 
 def _new_graph(dimension: int) -> Any:  # noqa: ANN401 - hnswlib has no types
     if not available():
-        raise Unavailable(
-            "hnswlib is not installed", hint="pip install 'wikimcp-server[hnsw]', or search exactly."
-        )
+        raise Unavailable("hnswlib is not installed", hint="pip install hnswlib, or search exactly.")
     import hnswlib
 
     # Rows are unit vectors, so the inner product is the cosine and zero rows need no special case.

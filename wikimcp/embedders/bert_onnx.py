@@ -29,7 +29,7 @@ def require_packages() -> None:
     """Raise Unavailable that names the package which is missing."""
     for package in PACKAGES:
         if find_spec(package) is None:
-            raise Unavailable(f"{package} is not installed", hint="pip install 'wikimcp-server[models]'")
+            raise Unavailable(f"{package} is not installed", hint="pip install onnx onnxruntime")
 
 
 def write_bert(tensors: Tensors, config: Mapping[str, Any], path: Path) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 THRESHOLDS = (0.55, 0.42)  # cosines for strong and partial coverage
 
 MISSING_PACKAGE = "fastembed is not installed"
-INSTALL_HINT = "pip install 'wikimcp-server[fastembed]'"
+INSTALL_HINT = "pip install 'fastembed>=0.9,<0.10'"
 
 log = logging.getLogger(__name__)
 _registry_lock = Lock()

@@ -99,7 +99,7 @@ def _describe(repository: str, endpoint: str | None) -> tuple[str, str, dict[str
         from huggingface_hub import HfApi
     except ImportError as error:
         raise Unavailable(
-            "huggingface_hub is not installed", hint="pip install 'wikimcp-server[fastembed]'"
+            "huggingface_hub is not installed", hint="pip install 'fastembed>=0.9,<0.10'"
         ) from error
     from huggingface_hub.errors import RepositoryNotFoundError
 

@@ -36,9 +36,9 @@ def plan_embedders(choice: str, *, models_dir: Path, model: str = "", threads: i
 
     ``auto`` serves wordllama and grows a transformer where one is installed. ``fastembed`` does the
     same (nobody waits for the vectors, and the words of both are compared by wordllama's table), but
-    without a transformer the plan is not satisfied: an answer that says so is better than none. ``none`` is no embedder at all. ``model`` is as in
-    ``model_store.find_model``; empty takes the preferred one. Raises SettingsError for an unknown
-    embedder or model name.
+    without a transformer the plan is not satisfied: an answer that says so is better than none.
+    ``none`` is no embedder at all. ``model`` is as in ``model_store.find_model``; empty takes the
+    preferred one. Raises SettingsError for an unknown embedder or model name.
     """
     if choice not in CHOICES:
         raise SettingsError(f"the embedder {choice!r} is unknown", hint=did_you_mean(choice, CHOICES))

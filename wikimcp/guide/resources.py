@@ -20,6 +20,7 @@ PAGE_OF_LIST = 100
 _FARTHEST = 10**9  # position in the list
 _RECENT = 15
 _MOST_LISTED = 200
+_LONGEST_TITLE = 200
 TEMPLATES = (
     ("wiki://cluster/{name}", "cluster", "L2: the pages of one topic cluster, hub first"),
     ("wiki://page/{slug}", "page", "L3: one page as markdown"),
@@ -61,7 +62,7 @@ def _all(reading: Reading) -> Iterator[Resource]:
             yield Resource(
                 f"wiki://page/{quote(page.slug, safe='')}",
                 page.slug,
-                page.title,
+                _flat(page.title)[:_LONGEST_TITLE],
                 "L3: a page",
                 -(-page.size // 4),
             )

@@ -217,7 +217,9 @@ class View:
             if unlocked and (hidden := self.snapshot.hidden) is not None:
                 seen = hidden.search(query, limit=limit, allowed=unlocked)
                 # What else is hidden must not tell that a word is there.
-                terms = [replace(t, pages=hidden.count_pages(t.surface, allowed=unlocked)) for t in seen.terms]
+                terms = [
+                    replace(t, pages=hidden.count_pages(t.surface, allowed=unlocked)) for t in seen.terms
+                ]
                 hits = merge_hits(hits, replace(seen, terms=tuple(terms)), limit=limit)
         return self._in_fixed_order(hits)
 

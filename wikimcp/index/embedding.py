@@ -67,9 +67,18 @@ class EmbedderVectors:
     def load(self) -> DenseState:
         """Return the vectors on disk; loaded again only when there are others."""
         with self._mutex:
+            if self._loaded is None and self.file.damaged():
+                log.warning("the vectors of %s are damaged and are made again", self.embedder.name)
+                self.file.discard()
             if self._loaded is None or self._loaded.mark != self.file.mark():
                 self._loaded = DenseState(self.embedder, self.file, self._build, before=self._loaded)
             return self._loaded
+
+    def discard(self) -> None:
+        """Forget all vectors, so that they are made again."""
+        with self._mutex:
+            self.file.discard()
+            self._loaded = None
 
     def _chunk_rows(self, snapshot: Snapshot, pages: Sequence[PageRecord]) -> ChunkRows:
         catalog = snapshot.catalog

@@ -67,7 +67,7 @@ class Freshness:
                 self._walk()
             elif self._moves.pages:
                 self._take_pages()
-            if not self.pending and self._watched:
+            if not self.pending and self.watched:
                 self.verified = time.monotonic()
 
     def peek(self) -> bool:
@@ -106,7 +106,8 @@ class Freshness:
             self._watcher.close()
 
     @property
-    def _watched(self) -> bool:
+    def watched(self) -> bool:
+        """Whether a watcher tells of what moves; else the vault is walked."""
         return self._watcher is not None and self._watcher.healthy
 
     def _look(self) -> None:
@@ -114,7 +115,7 @@ class Freshness:
             self._moves.take(self._watcher.drain())
 
     def _walk_due(self) -> bool:
-        if self._watched and not self._store.vault_trouble:
+        if self.watched and not self._store.vault_trouble:
             return False
         good_for = 0.0 if self._store.walk_seconds < _QUICK_WALK else _UNWATCHED_SWEEP
         return time.monotonic() - self._walked >= good_for
@@ -139,7 +140,7 @@ class Freshness:
 
     def _walk(self) -> None:
         """Walk the vault; what moved meanwhile is looked for by the next call."""
-        if self._watch and not self._watched:
+        if self._watch and not self.watched:
             self._watch_anew()
         moves, self._moves = self._moves, Moves()
         suspects, self._suspects = self._suspects, set()
@@ -151,7 +152,7 @@ class Freshness:
             self._suspects |= suspects
             return
         self._walked = self.verified = began
-        if self._watched and self._cover_links():
+        if self.watched and self._cover_links():
             self._moves.folders = True
 
     def _cover_links(self) -> bool:

@@ -20,6 +20,9 @@ from wikimcp.errors import StateError
 from wikimcp.ports import Vectors
 
 Keys = NDArray[np.uint64]
+_CHECKED_AT_ONCE = 16_384  # rows
+_LENGTH_TOLERANCE = 0.02  # of the square of a row's length
+_MOST_ZEROS = 0.1  # share of rows without a token
 _KEY_BYTES = _END_BYTES = 8
 _TOKEN_BYTES = 2
 
@@ -88,6 +91,25 @@ class VectorFile:
         rows: Vectors = np.memmap(self._rows, dtype=np.float32, mode="r", shape=(count, self._dimension))
         tokens = TokenLists(self._flat(int(ends[-1])), ends) if self._with_tokens else None
         return StoredVectors(keys, rows, tokens)
+
+    def damaged(self) -> bool:
+        """Whether rows are not what an embedder makes: of length 1, seldom 0, all finite."""
+        rows = self.read().rows
+        zeros = 0
+        for start in range(0, len(rows), _CHECKED_AT_ONCE):
+            block = rows[start : start + _CHECKED_AT_ONCE]
+            with np.errstate(all="ignore"):
+                squares = np.vecdot(block, block)
+            empty = squares == 0
+            zeros += int(empty.sum())
+            if not (empty | (np.abs(squares - 1) < _LENGTH_TOLERANCE)).all():
+                return True
+        return zeros > _MOST_ZEROS * len(rows)
+
+    def discard(self) -> None:
+        """Forget all rows; they are made again."""
+        for path in (self._keys, self._rows):
+            path.unlink(missing_ok=True)
 
     def _whole(self) -> tuple[int, NDArray[np.int64]]:
         """Return the number of whole rows, and where their token lists end."""

@@ -25,6 +25,8 @@ _SECOND = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r)){0,2}---[ \t]*(?:\r\n|\n|\r)(?=[\
 _ODD_OPEN = re.compile(
     r"[\s\ufeff\u200b]*(?:<!--(?:(?!-->).){0,2000}-->\s*)?(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r)", re.DOTALL
 )
+# JSON as some site generators take it: bare, or between fences that name it.
+_JSON_OPEN = re.compile(r"\ufeff?(?:---[ \t]*json[ \t]*(?:\r\n|\n|\r))?\s*(?P<block>\{)", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
 _FENCE_LINE = re.compile(r"(?<=[\r\n])[ \t]*(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r|\Z)")
 _TAG_COMMENT = re.compile(r"^([Tt]ags?|[Aa]lias(?:es)?)[ \t]*:[ \t]+#[^\s#]", re.MULTILINE)
@@ -190,6 +192,8 @@ def _without_block(text: str) -> Frontmatter:
     """Handle a text without a block at its first byte: one that is out of place still fails closed."""
     opening = _ODD_OPEN.match(text)
     if opening is None:
+        if json_block := _JSON_OPEN.match(text):
+            return _head_signs(text, json_block.start("block"), None)
         return _NOTHING_MARKED if text.startswith("\ufeff") else _NOTHING
     fence = _FENCE_LINE.search(text, opening.end())
     return _head_signs(text, opening.end(), fence.start() if fence else None)

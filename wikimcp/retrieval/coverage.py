@@ -49,10 +49,12 @@ def judge(
     ``section_stems`` gives the stems of each returned section with its page's names; it is asked
     only where it matters. ``thresholds`` are (strong, partial) of the embedder. Similarity alone
     gives strong from the strong threshold with at least three sections, partial from the partial
-    one. Words found together in one section lift weak to partial, never to strong.
+    one. A distinctive word that no page holds keeps strong down to partial: the question may well be
+    about just that word. Words found together in one section lift weak to partial, never to strong.
     """
     strong, partial = thresholds
     missing = tuple(term.surface for term in terms if term.pages == 0)
+    unheard = any(term.pages == 0 and term.distinctive for term in terms)
     lifted_by = ""
     confidence: Confidence
     if not section_count:
@@ -60,7 +62,7 @@ def judge(
     elif top_similarity == NO_SIMILARITY:
         confidence = "unknown"
     elif top_similarity >= strong:
-        confidence = "strong" if section_count >= _ENOUGH_SECTIONS else "partial"
+        confidence = "strong" if section_count >= _ENOUGH_SECTIONS and not unheard else "partial"
     elif top_similarity >= partial:
         confidence = "partial"
     else:

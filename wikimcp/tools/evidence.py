@@ -82,7 +82,10 @@ def gather(
     run = _mode_as_run(reading, mode, context)
     hits = reading.lexical(query, limit=_CHUNKS, allowed=allowed)
     vector = reading.embed_query(query) if run != "lexical" else None
-    if vector is not None and not vector.any():
+    if not hits.terms:
+        context.note("the question has no words to search for")
+        run, vector = "lexical", None  # what is like punctuation is noise
+    elif vector is not None and not vector.any():
         context.note("searched by words only: the embedder knows no word of the question")
         run, vector = "lexical", None
     near = reading.dense_hits(vector, limit=_DENSE, allowed=allowed) if vector is not None else NO_HITS
