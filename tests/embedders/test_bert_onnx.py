@@ -118,7 +118,5 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: st
     import sys
 
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(
-        Unavailable, match=rf"{package} is not installed\. pip install onnx onnxruntime"
-    ):
+    with pytest.raises(Unavailable, match=rf"{package} is not installed\. pip install onnx onnxruntime"):
         require_packages()

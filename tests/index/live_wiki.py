@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -69,12 +70,14 @@ class LiveWiki:
         return [page["slug"] for page in self.call("list_pages", limit=200)["pages"]]
 
 
-def until(true: Callable[[], object], what: str) -> None:
-    """Wait until a condition holds, without a fixed sleep; fail after a deadline."""
+def until(true: Callable[[], object], what: str | Callable[[], str]) -> None:
+    """Wait until a condition holds, looking again and again; fail after a deadline."""
     deadline = time.monotonic() + DEADLINE
+    pause = threading.Event()
     while not true():
-        assert time.monotonic() < deadline, f"not within {DEADLINE} s: {what}"
-        os.sched_yield()
+        said = what() if callable(what) else what
+        assert time.monotonic() < deadline, f"not within {DEADLINE} s: {said}"
+        pause.wait(0.002)  # what is waited for may need the processor
 
 
 def same_stamp(file: Path, text: str) -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,11 @@ def several(stack: ExitStack, count: int, vault: Path, state: Path, **flags: obj
 
 def ready(processes: Sequence[ServingProcess]) -> None:
     for process in processes:
-        until(lambda p=process: p.tell("status")["index"]["state"] == "ready", "the process is ready")
+        until(partial(is_ready, process), lambda told=process.tell: f"a process is ready: {told('status')}")
+
+
+def is_ready(process: ServingProcess) -> bool:
+    return bool(process.tell("status")["index"]["state"] == "ready")
 
 
 @pytest.mark.parametrize("count", [2, 4])

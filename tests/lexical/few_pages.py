@@ -25,7 +25,7 @@ def page(
     title = title or f"Page {rev}"
     slug = path.rsplit(".", 1)[0]
     texts = [text] if isinstance(text, str) else list(text)
-    paths = [(title, heading) for heading in headings] or [(title,)] * len(texts)
+    paths: list[tuple[str, ...]] = [(title, heading) for heading in headings] or [(title,)] * len(texts)
     chunks = tuple(
         LexicalChunk(heads, part, " ".join(identifier_tokens(f"{slug} {' '.join(heads)} {part}")))
         for heads, part in zip(paths, texts, strict=False)

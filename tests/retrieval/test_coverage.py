@@ -108,10 +108,9 @@ def test_stop_words_and_words_of_every_page_lift_nothing() -> None:
     assert lifting_terms([*PAIR, *common], [{"wicket", "gauge"}], 0.25) != ""
 
 
-def test_a_word_or_two_lift_nothing_that_is_far_off() -> None:
-    assert lifting_terms(PAIR, [{"wicket", "gauge"}], 0.2) != ""
-    assert lifting_terms(PAIR, [{"wicket", "gauge"}], 0.19) == ""
-    assert lifting_terms(PAIR[:1], [{"wicket"}], 0.19) == ""
+def test_one_or_two_terms_are_enough_when_they_are_the_whole_question() -> None:
+    assert lifting_terms(PAIR[:1], [{"wicket"}], 0.1) == "one section holds every distinctive term: wicket"
+    assert lifting_terms(PAIR, [{"wicket"}], 0.42) == ""
 
 
 def test_three_terms_of_a_long_question_are_enough_when_the_meaning_is_near() -> None:

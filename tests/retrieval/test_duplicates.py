@@ -75,7 +75,12 @@ def test_scripts_without_blanks_are_compared_by_characters(end: str) -> None:
 
 
 def test_of_a_chain_only_repeats_of_what_stays_are_named() -> None:
-    third = NEARLY.replace("own key", "second key").replace("bell", "horn")
-    assert near_duplicates([RULE, third], [1, 3]) == {}
-    assert near_duplicates([NEARLY, third], [2, 3]) == {1: 0}
-    assert near_duplicates([RULE, NEARLY, third], [1, 2, 3]) == {1: 0}
+    changed = [("minutes", "hours"), ("own", "old"), ("bell", "horn"), ("needle", "hand")]
+    chain = [RULE]
+    for old, new in changed:
+        chain.append(chain[-1].replace(old, new))
+    assert all(near_duplicates(pair, [1, 2]) for pair in zip(chain, chain[1:], strict=False))
+    assert near_duplicates([chain[0], chain[-1]], [1, 2]) == {}
+    found = near_duplicates(chain, range(5))
+    assert found[1] == 0
+    assert all(first not in found for first in found.values())

@@ -179,7 +179,9 @@ def test_many_threads_see_an_edit_that_one_of_them_learned_of(wiki: LiveWiki) ->
         word = "heron" + "".join(chr(ord("a") + int(digit)) for digit in str(turn))
         wiki.write("page-2.md", f"# Page 2\n\n{word}\n")
         found: list[list[str]] = []
-        threads = [threading.Thread(target=lambda w=word, into=found: into.append(wiki.found(w))) for _ in range(5)]
+        threads = [
+            threading.Thread(target=lambda w=word, into=found: into.append(wiki.found(w))) for _ in range(5)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -54,7 +54,7 @@ def without(tmp_path: Path, flags: dict[str, object]) -> Iterator[LiveWiki]:
     wiki.stop()
 
 
-SIGNS = {
+SIGNS: dict[str, tuple[str, dict[str, object]]] = {
     "draft": ("draft: true\n", {}),
     "private by the settings": ("", {"private": ["secret/"]}),
     "labelled": ("visibility: board\n", {}),

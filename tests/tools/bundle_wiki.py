@@ -63,8 +63,8 @@ class BundleWiki:
 
     def file(self, slug: str) -> str:
         """Return the text behind a slug."""
-        page = structured(self.call("get_page", slug=slug))
-        return (self.vault / page["path"]).read_bytes().decode("utf-8")
+        path = str(structured(self.call("get_page", slug=slug))["path"])
+        return (self.vault / path).read_bytes().decode("utf-8")
 
 
 @contextmanager

@@ -144,9 +144,8 @@ def test_names_of_the_page_count_for_the_lift(tmp_path: Path) -> None:
     head = "---\ntitle: Kestrel\ntags: [qotbus]\nsummary: Sledge rail.\naliases: [KX9]\n---\n"
     page = f"{head}# Kestrel\n\nIt stands.\n"
     flags = {"coverage.strong_similarity": 0.99, "coverage.partial_similarity": 0.98}
-    with wiki_of(
-        tmp_path, {"a.md": page, "b.md": "# Other\n\nNothing.\n", "c.md": "# C\n\nNo.\n"}, **flags
-    ) as wiki:
+    pages = {"a.md": page, "b.md": "# Other\n\nNothing.\n", "c.md": "# C\n\nNo.\n"}
+    with wiki_of(tmp_path, pages, flags=flags) as wiki:
         for query in ("kestrel qotbus", "KX9", "sledge rail stands"):
             assert wiki.bundle(query)["coverage"]["confidence"] == "partial", query
 
