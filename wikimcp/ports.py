@@ -213,6 +213,9 @@ class LexicalIndex(Protocol):
     def searcher(self) -> LexicalSearcher:
         """Return a reader of the newest commit. Raises StateError when the index is unusable."""
 
+    def waste(self) -> float:
+        """Return which share of what is stored is deleted and stays until the index is made anew."""
+
     def close(self) -> None:
         """Release files and threads."""
 

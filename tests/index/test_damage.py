@@ -201,7 +201,7 @@ class Halfway:
     def __init__(self, folder: Path) -> None:
         self.inner = TantivyIndex(folder)
         self.committed, self.let_on = threading.Event(), threading.Event()
-        self.dies = False
+        self.dies, self.worn = False, 0.0
 
     def write(
         self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
@@ -213,6 +213,10 @@ class Halfway:
         if self.dies:
             raise KeyboardInterrupt  # as abrupt as an end of the process: nobody handles it
         assert self.let_on.wait(30)
+
+    def waste(self) -> float:
+        """Return what the test says it is."""
+        return self.worn
 
     def searcher(self) -> LexicalSearcher:
         return self.inner.searcher()
@@ -288,6 +292,36 @@ def test_a_writer_that_dies_between_its_commits_is_found_out_before_the_next_wri
     assert found == {"osprey": 1, "kestrel": 1}
     assert len(other.snapshot.records) == PAGES
     other.close()
+
+
+def test_those_who_look_for_news_all_the_time_do_not_keep_a_torn_index_from_being_mended(
+    tmp_path: Path, vault: Path
+) -> None:
+    writer, opened = halfway_store(vault, tmp_path / "state")
+    writer.refresh()
+    opened[-1].dies = True
+    (vault / "page-1.md").write_text("# Page 1\n\nosprey\n", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        writer.refresh(["page-1.md"])
+    opened[-1].inner.close()
+    store = index_of(vault, tmp_path / "state")
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            store.sync()
+
+    lookers = [threading.Thread(target=look) for _ in range(4)]
+    mending = threading.Thread(target=store.refresh)
+    for thread in (*lookers, mending):
+        thread.start()
+    mending.join(30)
+    mended = not mending.is_alive()
+    stop.set()
+    for thread in (*lookers, mending):
+        thread.join()
+    assert mended and store.snapshot is not None and len(store.snapshot.records) == PAGES
+    store.close()
 
 
 def test_a_disk_that_refuses_leaves_what_was_indexed_and_says_so(tmp_path: Path, vault: Path) -> None:
@@ -367,6 +401,18 @@ def test_replaced_index_folders_do_not_pile_up(tmp_path: Path, vault: Path) -> N
     for _ in range(5):
         store.rebuild()
     assert len(list((tmp_path / "state").glob("index-*"))) == 2
+    store.close()
+
+
+def test_an_index_that_many_edits_have_worn_out_is_made_anew(tmp_path: Path, vault: Path) -> None:
+    store, opened = halfway_store(vault, tmp_path / "state")
+    store.refresh()
+    folder = store.state.current(store.key)
+    assert not store.renew() and store.state.current(store.key) == folder
+    opened[-1].worn = 0.4
+    assert store.renew() and store.state.current(store.key) != folder
+    assert store.snapshot is not None and len(store.snapshot.records) == PAGES
+    assert not store.renew()
     store.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ def common(wiki: LiveWiki) -> None:
         "barley.md", "---\ncluster: works\ntype: hub\n---\n# Barley\n\nBarley by the sack, valve shut.\n"
     )
     wiki.write("notes/long.md", "# Long\n\n" + "A long text about sacks of barley. " * 40)
+    for file in wiki.vault.rglob("*.md"):
+        os.utime(file, ns=(10**18, 10**18))  # two vaults are never written within one second for sure
 
 
 def told(wiki: LiveWiki, *, scores: bool = True) -> dict[str, Any]:

@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 from tests.tools.bundle_wiki import SAMPLE_VAULT, wiki_of
+from wikimcp.tools.assemble_bundle import BundleParams, run
+from wikimcp.tools.contract import ToolContext
+from wikimcp.tools.retrieve_context import ContextParams
+from wikimcp.tools.retrieve_context import run as run_context
 
 RULE = (
     "Close the intake valve before the pump is opened, wait for two minutes until the pressure has gone, "
@@ -94,23 +98,34 @@ def test_short_sections_that_are_alike_by_chance_are_no_repeats(tmp_path: Path) 
     assert data["notes"] == []
 
 
-def test_a_page_that_says_the_same_is_not_named_once_it_is_withheld(tmp_path: Path) -> None:
-    pages = {"valves.md": f"# Intake valve\n\n{RULE}\n", "pumps.md": f"# Pumps\n\n{RULE}\n"}
-    with wiki_of(tmp_path, pages, flags={"watch": False}) as wiki:
-        assert wiki.bundle(QUESTION)["notes"] == ["section 1 says the same as pumps"]
-        wiki.write("pumps.md", f"---\ndraft: true\n---\n# Pumps\n\n{RULE}\n")
-        answer = wiki.call("assemble_bundle", query=QUESTION)
-    assert "pumps" not in answer.text
+def test_the_same_text_twice_on_one_page_comes_once(tmp_path: Path) -> None:
+    page = f"# Valves\n\n## March\n\n{RULE}\n\n# Pumps\n\n## May\n\n{RULE}\n"
+    with wiki_of(tmp_path, {"valves.md": page}) as wiki:
+        assert texts(wiki.bundle(QUESTION)).count("Close the intake valve") == 1
 
 
-def test_an_omitted_page_is_not_named_once_it_is_withheld(tmp_path: Path) -> None:
-    long = "\n\n".join(f"The valve of day {day}. {LAMPS}" for day in range(60))
+def test_every_page_that_an_answer_names_is_checked_before_it_leaves(tmp_path: Path) -> None:
     fence = f"```\n{'valve ' * 4_000}\n```"
-    pages = {"big.md": f"# Big\n\n{fence}\n", "small.md": f"# Small\n\nThe valve.\n\n{long}\n"}
-    with wiki_of(tmp_path, pages, flags={"watch": False}) as wiki:
-        assert "big" in {row["slug"] for row in wiki.bundle("valve", token_budget=1_000)["omitted"]}
-        wiki.write("big.md", f"---\ndraft: true\n---\n# Big\n\n{fence}\n")
-        assert wiki.bundle("valve", token_budget=1_000)["omitted"] == []
+    pages = {
+        "valves.md": f"# Intake valve\n\n{RULE} See [[lamps]].\n",
+        "copy.md": f"# Intake valve\n\n{RULE} See [[lamps]].\n",
+        "pumps.md": f"# Pumps\n\n{RULE.replace('bell', 'horn')} See [[lamps]].\n",
+        "big.md": f"# When the intake valve is closed\n\n{fence}\n",
+        "lamps.md": f"# Lamps\n\n{LAMPS}\n",
+    }
+    with wiki_of(tmp_path, pages) as wiki:
+        reading = wiki.service.keeper.reading()
+        bundle = run(reading, BundleParams(query=QUESTION), ToolContext())
+        twins = {slug for slug in ("valves", "copy", "pumps") if slug in "".join(bundle.notes)}
+        omitted = {row.slug for row in bundle.omitted}
+        assert len(twins) == 2
+        assert omitted == {"big"}
+        assert {f"{slug}.md" for slug in twins | omitted} <= set(reading.touched)
+        reading = wiki.service.keeper.reading()
+        context = run_context(reading, ContextParams(query=QUESTION, max_pages=1), ToolContext())
+        related = {row.slug for page in context.pages for row in page.related_pages}
+        assert "lamps" in related
+        assert {f"{slug}.md" for slug in related} <= set(reading.touched)
 
 
 # What the agent already has
@@ -186,6 +201,29 @@ def test_known_text_does_not_come_from_another_page_that_holds_it(tmp_path: Path
         elsewhere = wiki.bundle(QUESTION, exclude=[uri], path_prefix="folder/")
     assert RULE not in texts(everywhere)
     assert elsewhere["sections"] == []
+
+
+def test_known_text_does_not_come_from_a_page_that_ranks_higher(tmp_path: Path) -> None:
+    pages = {
+        "valves.md": f"# When the intake valve is closed\n\n{RULE}\n",
+        "folder/pumps.md": f"# Pumps\n\n## Before opening\n\n{RULE}\n",
+    }
+    with wiki_of(tmp_path, pages) as wiki:
+        [section] = wiki.bundle(QUESTION, path_prefix="folder/")["sections"]
+        assert RULE in section["text"]
+        assert wiki.bundle(QUESTION)["sections"][0]["slug"] == "valves"
+        assert RULE not in texts(wiki.bundle(QUESTION, exclude=[section["citation"]["uri"]]))
+
+
+def test_a_cut_section_without_blanks_that_is_known_does_not_come_again(tmp_path: Path) -> None:
+    line = "".join(f"第{number}条　巡检结果写进周报，然后通知值班。" for number in range(200)).replace(
+        "\u3000", ""
+    )
+    with wiki_of(tmp_path, {"log.md": f"# 巡检\n\n{line}\n"}) as wiki:
+        [cut] = wiki.bundle("巡检结果 周报", token_budget=2_000)["sections"]
+        assert cut["truncated"]
+        after = wiki.bundle("巡检结果 周报", exclude=[cut["citation"]["uri"]])
+    assert after["sections"] == []
 
 
 def test_known_text_comes_again_once_it_has_changed(tmp_path: Path) -> None:

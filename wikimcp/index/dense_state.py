@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from wikimcp.index.vectors import VectorFile
 from wikimcp.ports import DenseIndex, Embedder, Ids, TokenEmbedder, Vectors
-from wikimcp.retrieval.late import LATE_DIMENSIONS, QueryTokens, late_scores, query_tokens, token_idf
+from wikimcp.retrieval.late import LATE_DIMENSIONS, QueryTokens, late_scores, query_tokens
 
 BuildDense = Callable[[Vectors], DenseIndex]
 KeysOf = Callable[[Sequence[int] | None], Mapping[int, bytes]]
 Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
+_FEW_ROWS = 500
 
 
 class DenseState:
@@ -90,8 +91,18 @@ class ChunkRows:
     Made by ``of``, which goes on from the rows of an earlier set, so that an edit costs little.
     """
 
-    def __init__(self, state: DenseState, revs: Ids, counts: Rows, keys: Ids, rows: Rows) -> None:
+    def __init__(
+        self,
+        state: DenseState,
+        revs: Ids,
+        counts: Rows,
+        keys: Ids,
+        rows: Rows,
+        *,
+        tokens_before: tuple[NDArray[np.bool_], Rows] | None = None,
+    ) -> None:
         self.state = state
+        self._tokens_before = tokens_before
         self.keys = keys
         self.rows = rows
         self.missing = int((rows < 0).sum())
@@ -138,6 +149,7 @@ class ChunkRows:
             np.concatenate((self._counts[stays], added._counts)),
             np.concatenate((keys, added.keys)),
             np.concatenate((rows, added.rows)),
+            tokens_before=(self._uses > 0, self._token_counts) if "_token_counts" in self.__dict__ else None,
         )
 
     @property
@@ -230,12 +242,30 @@ class ChunkRows:
     @cached_property
     def _idf(self) -> Vectors:
         """Token idf over the texts in use: rows that nothing visible uses leave no trace."""
+        texts, counts = int((self._uses > 0).sum()), self._token_counts
+        idf: Vectors = np.log(1 + (texts - counts + 0.5) / (counts + 0.5)).astype(np.float32)
+        return idf
+
+    @cached_property
+    def _token_counts(self) -> Rows:
+        """In how many of the texts in use each token stands; after an edit only its texts are counted."""
+        used = self._uses > 0
+        if self._tokens_before is None:
+            return self._counted(used)
+        before, counts = self._tokens_before
+        before = np.concatenate((before, np.zeros(len(used) - len(before), np.bool_)))
+        return counts + self._counted(used & ~before) - self._counted(before & ~used)
+
+    def _counted(self, rows: NDArray[np.bool_]) -> Rows:
         tokens = self.state.tokens
         assert tokens is not None
-        used = self._uses > 0
-        starts, ends = tokens.bounds(np.arange(self.state.count))
-        flat = tokens.flat if used.all() else tokens.flat[np.repeat(used, ends - starts)]
-        return token_idf(flat, int(used.sum()), len(self.state.table))
+        flat, chosen = tokens.flat, np.flatnonzero(rows)
+        if len(chosen) < _FEW_ROWS:
+            starts, ends = tokens.bounds(chosen)
+            flat = np.concatenate([flat[:0], *map(flat.__getitem__, map(slice, starts, ends))])
+        elif len(chosen) < len(rows):
+            flat = flat[np.repeat(rows, np.diff(tokens.ends, prepend=0))]
+        return np.bincount(flat, minlength=len(self.state.table))[: len(self.state.table)]
 
     def late(self, query: QueryTokens, chunk_ids: Ids) -> Vectors:
         """Return the late-interaction score of each chunk, 0 where its tokens are not known."""

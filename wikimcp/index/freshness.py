@@ -32,6 +32,7 @@ class Freshness:
         self._moves = Moves()
         self._suspects: set[str] = set()
         self._walked = 0.0
+        self._moved = time.monotonic()
         self._mutex = threading.Lock()
         self.verified = time.monotonic()
 
@@ -49,6 +50,11 @@ class Freshness:
     def walked(self) -> float:
         """When the vault was last walked (monotonic seconds)."""
         return self._walked
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How long nothing has moved."""
+        return time.monotonic() - self._moved
 
     def begin(self) -> None:
         """Watch from now on: what moves during the first walk is not lost."""
@@ -111,8 +117,9 @@ class Freshness:
         return self._watcher is not None and self._watcher.healthy
 
     def _look(self) -> None:
-        if self._watcher is not None and self._watcher.healthy:
-            self._moves.take(self._watcher.drain())
+        if self._watcher is not None and self._watcher.healthy and (moves := self._watcher.drain()):
+            self._moves.take(moves)
+            self._moved = time.monotonic()
 
     def _walk_due(self) -> bool:
         if self.watched and not self._store.vault_trouble:

@@ -27,6 +27,7 @@ log = logging.getLogger("wikimcp.index")
 
 _TICK = 0.1  # seconds between two looks of the background threads
 _RETRY = 1.0  # seconds between two tries to begin where beginning failed
+_QUIET = 300.0  # seconds without an edit before what edits have worn out is made anew
 _STAY_SHARE = 0.1  # a better embedder that took over stays while it lacks less than this
 Report = Callable[[str, int, int], None]
 
@@ -139,6 +140,8 @@ class IndexKeeper:
                 elif self._leader.held or self._leader.acquire(timeout=0):
                     self.freshen()
                     self.freshness.sweep()
+                    if self.freshness.quiet_seconds > _QUIET:
+                        self.store.renew()
                     self._announce()
                 else:
                     self.store.sync()

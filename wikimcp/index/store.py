@@ -36,6 +36,7 @@ log = logging.getLogger("wikimcp.index")
 
 _BUSY_SECONDS = 3.0  # that a refresh waits for the one of another process
 _BETWEEN_COMMITS = 2.0  # seconds that a writer may take from its first commit to its last
+_WORN = 0.3  # share of deleted documents
 _MOST_SUSPICIONS = 3  # builds within the time below; one more failure is ours, and no build helps
 _SUSPICION_SECONDS = 600.0
 
@@ -154,6 +155,8 @@ class IndexStore:
 
     def sync(self) -> None:
         """Take over what another process committed. Costs microseconds when nothing moved."""
+        if self._lock.held:
+            return  # a refresh of this process is at it, and must not be kept from the mutex
         folder = self.state.current(self.key)
         opened, snapshot = self._opened, self._snapshot
         if folder is None or (self._damaged and self._damaged_folder == folder):
@@ -352,6 +355,15 @@ class IndexStore:
                 raise StateError("another process has been writing the index for ten minutes")
             with self._mutex:
                 self._build(report)
+
+    def renew(self) -> bool:
+        """Make the index anew where many edits have worn it out; returns whether they had."""
+        opened = self._opened
+        if opened is None or self.building.total or opened.lexical.waste() < _WORN:
+            return False
+        log.info("the index is made anew: much of it is deleted")
+        self.rebuild()
+        return True
 
     def _build(self, report: Report | None) -> None:
         scan = self.adapter.scan()

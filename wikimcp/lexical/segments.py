@@ -40,6 +40,12 @@ class Segments:
         """Number of documents, deleted ones included: what the library's statistics count."""
         return sum(self.documents)
 
+    @property
+    def waste(self) -> float:
+        """Share of documents that are deleted and lie in segments too large to be merged by small edits."""
+        stays = (gone for n, gone in zip(self.documents, self.deleted, strict=True) if n >= _SMALLEST_LEVEL)
+        return sum(stays) / self.total if self.total else 0.0
+
     def merge_due(self) -> bool:
         """Whether a commit of these segments starts a merge."""
         alive = [n - gone for n, gone in zip(self.documents, self.deleted, strict=True)]

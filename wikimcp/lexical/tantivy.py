@@ -120,6 +120,11 @@ class TantivyIndex:
     def _totals(self) -> dict[str, int]:
         return {name: Segments.read(self._folder / name).total for name in self._open}
 
+    def waste(self) -> float:
+        """Return which share of what is stored is deleted and stays until the index is made anew."""
+        with translated("read"):
+            return max(Segments.read(self._folder / name).waste for name in self._open)
+
     def close(self) -> None:
         """Let go of the files."""
         self._writers.close()
