@@ -141,6 +141,19 @@ def test_a_long_section_is_whole_where_the_budget_allows(tmp_path: Path) -> None
     assert section["text"] == page.rstrip()
 
 
+@pytest.mark.parametrize("special", [5, 70, 139])
+def test_a_paragraph_of_many_lines_is_cut_between_lines(tmp_path: Path, special: int) -> None:
+    lines = [f"Day {number} is over. Nothing new on day {number}, says the log and" for number in range(140)]
+    lines[special] = "The flywheel cracked. It was replaced by the smith from Tarn, says the log and"
+    page = "# Log\n\n" + "\n".join(lines) + "\n"
+    with wiki_of(tmp_path, {"log.md": page}) as wiki:
+        [section] = wiki.bundle("who replaced the cracked flywheel", token_budget=1_000)["sections"]
+    assert section["truncated"] is True
+    assert "the smith from Tarn" in section["text"]
+    first, last = section["citation"]["lines"]
+    assert section["text"] == "".join(lines_of(page)[first - 1 : last]).rstrip()
+
+
 def test_one_endless_line_is_cut_at_a_sentence(tmp_path: Path) -> None:
     line = f"{FILLER * 60}The flywheel cracked and was replaced by the smith from Tarn. {FILLER * 60}"
     with wiki_of(tmp_path, {"log.md": f"# Log\n\n{line}\n"}) as wiki:
@@ -160,6 +173,15 @@ def test_a_fence_is_never_cut(tmp_path: Path) -> None:
                 assert section["text"].count("```") in (0, 2)
         [section] = wiki.bundle("flywheel_7 crack", token_budget=1_500)["sections"]
         assert fence in section["text"]
+
+
+def test_a_fence_over_the_usual_length_is_whole_and_not_called_cut(tmp_path: Path) -> None:
+    page = "# Code\n\n```\n" + "flywheel = crack()\n" * 400 + "```\n"
+    assert count_tokens(page) > 1_600
+    with wiki_of(tmp_path, {"code.md": page}) as wiki:
+        [section] = wiki.bundle("flywheel")["sections"]
+    assert section["text"] == page.rstrip()
+    assert section["truncated"] is False
 
 
 def test_a_fence_over_the_budget_is_named_among_the_omitted(tmp_path: Path) -> None:

@@ -48,7 +48,10 @@ def compare(
     for stamp in scan.files:
         present.add(stamp.path)
         old = known.get(stamp.path)
-        if changed(old, stamp) if old else skipped.get(stamp.path) != stamp:
+        if old is None:
+            if skipped.get(stamp.path) != stamp:
+                read.append(stamp.path)
+        elif old.mtime_ns != stamp.mtime_ns or old.size != stamp.size or old.inode != stamp.inode:
             read.append(stamp.path)
     removed = [record for path, record in known.items() if path not in present]
     if len(removed) > 1 and not scan.files:  # a single page may well have been deleted

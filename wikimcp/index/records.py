@@ -109,6 +109,7 @@ class SkippedFile:
     stamp: FileStamp | None = None
 
 
+_NO_LABELS: frozenset[str] = frozenset()
 _SEPARATOR = "\x1f"  # of the names in a cell, one before each
 _LISTS = ("tags", "aliases", "clusters")
 _FLAGS = ("id_derived", "title_explicit", "conflict_copy", "partial")
@@ -135,10 +136,12 @@ def page_from_row(row: Row) -> PageRecord:
     """Rebuild a record from its catalog row."""
     values = list(row)
     for at in _LIST_AT:
-        values[at] = _parted(values[at])
+        cell = values[at]
+        values[at] = _parted(cell) if cell else ()
     for at in _FLAG_AT:
         values[at] = bool(values[at])
-    values[_LABELS_AT] = frozenset(_parted(values[_LABELS_AT]))
+    cell = values[_LABELS_AT]
+    values[_LABELS_AT] = frozenset(_parted(cell)) if cell else _NO_LABELS
     return PageRecord(*values)
 
 
@@ -151,8 +154,6 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _parted(cell: str) -> tuple[str, ...]:
-    if not cell:
-        return ()
     return tuple(cell[1:].split(_SEPARATOR)) if cell[0] == _SEPARATOR else tuple(json.loads(cell))
 
 

@@ -27,7 +27,7 @@ from wikimcp.index.lock import ProcessLock
 from wikimcp.index.snapshot import Progress, Snapshot
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.index.state import StateDir
-from wikimcp.index.writer import IndexWriter
+from wikimcp.index.writer import IndexWriter, skipped_by_walk
 from wikimcp.index.writer import Progress as Report
 from wikimcp.models import Scan
 from wikimcp.ports import VaultAdapter
@@ -322,8 +322,10 @@ class IndexStore:
     def _apply(self, changes: Changes, *, scan: Scan | None = None, report: Report | None = None) -> None:
         snapshot, opened = self._snapshot, self._opened
         assert snapshot is not None and opened is not None
-        if not changes and not changes.absent and scan is None:
-            return
+        if not changes and not changes.absent:
+            before = opened.catalog.skipped()
+            if scan is None or skipped_by_walk(scan, before) == before:
+                return
         writer = self._writer(opened)
         applied = writer.apply(changes, dict(snapshot.records), scan=scan, progress=report)
         if applied.moved_on or applied.restamped:
@@ -359,8 +361,11 @@ class IndexStore:
     def renew(self) -> bool:
         """Make the index anew where many edits have worn it out; returns whether they had."""
         opened = self._opened
-        if opened is None or self.building.total or opened.lexical.waste() < _WORN:
-            return False
+        try:
+            if opened is None or self.building.total or opened.lexical.waste() < _WORN:
+                return False
+        except StateError:
+            return False  # whoever reads it will find out why
         log.info("the index is made anew: much of it is deleted")
         self.rebuild()
         return True

@@ -199,11 +199,9 @@ class IndexWriter:
         seen = {*changes.read, *changes.absent, *(record.path for record in applied.removed)}
         kept = [file for file in before if file.path not in seen]
         if scan is not None:
-            present = {stamp.path for stamp in scan.files}
-            kept = [file for file in kept if file.stamp and file.path in present]
-            kept += [SkippedFile(path, why) for path, why in scan.diagnostics]
+            kept = skipped_by_walk(scan, kept)
         found = [SkippedFile(s.path, s.diagnostic, s.stamp) for s in applied.skipped if not s.gone]
-        now = sorted((*kept, *found), key=lambda file: (file.path, file.why.code))
+        now = sorted((*kept, *found), key=_skipped_order)
         if now != before:
             self._catalog.set_skipped(now)
 
@@ -218,6 +216,23 @@ class _Removed:
     def __iter__(self) -> Iterator[int]:
         yield from (record.rev for record in self._gone)
         yield from (record.rev for record in self._applied.removed)
+
+
+def skipped_by_walk(scan: Scan, before: Sequence[SkippedFile]) -> list[SkippedFile]:
+    """Return the files that are not served after a walk that asks for no file to be read, in order.
+
+    ``before`` are those of the last time, of which files that could not be read stay while they are there.
+    """
+    read_before = [file for file in before if file.stamp is not None]
+    if read_before:
+        present = {stamp.path for stamp in scan.files}
+        read_before = [file for file in read_before if file.path in present]
+    walked = [SkippedFile(path, why) for path, why in scan.diagnostics]
+    return sorted((*read_before, *walked), key=_skipped_order)
+
+
+def _skipped_order(file: SkippedFile) -> tuple[str, str]:
+    return file.path, file.why.code
 
 
 def same_content(old: PageRecord, new: PageRecord) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from wikimcp.retrieval.relevance import Scored
 from wikimcp.retrieval.selection import Run
 from wikimcp.retrieval.sizes import text_cost
 from wikimcp.retrieval.traits import Outline
+
+_LINE = re.compile(r"[^\r\n]*[\r\n]+")
 
 Window = tuple[int, int]
 """Characters of a file, from and to."""
@@ -107,17 +110,25 @@ def _window(shape: Outline, best: int, text: str, *, most: int) -> Window:
                 first, last = low, high
                 grew = True
     start, end = int(shape.chunk_start[first]), int(shape.chunk_end[last])
-    wide = _whole_lines(text, start, end)
-    return wide if text_cost(text[wide[0] : wide[1]]) <= most else (start, end)
+    return _whole_lines(text, start, end, most=most)
 
 
-def _whole_lines(text: str, start: int, end: int) -> Window:
-    """Widen a window to the ends of its lines: a chunk of a long paragraph may begin inside one."""
-    start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-    if text[end - 1] not in "\r\n":
-        ends = [at for mark in "\r\n" if (at := text.find(mark, end)) >= 0]
-        end = min(ends, default=len(text))
-    return start, end
+def _whole_lines(text: str, start: int, end: int, *, most: int) -> Window:
+    """Bring a window to the ends of lines, since a chunk of a long paragraph may begin or end inside one.
+
+    It is widened where it may cost that much, else narrowed; a window within one line stays as it is.
+    """
+    wide_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    ends = [at for mark in "\r\n" if (at := text.find(mark, end)) >= 0]
+    wide_end = end if text[end - 1] in "\r\n" else min(ends, default=len(text))
+    if text_cost(text[wide_start:wide_end]) <= most:
+        return wide_start, wide_end
+    after = _LINE.match(text, start, end) if wide_start < start else None
+    narrow_start = after.end() if after is not None else start
+    narrow_end = (
+        max(text.rfind("\n", start, end), text.rfind("\r", start, end)) + 1 if wide_end > end else end
+    )
+    return (narrow_start, narrow_end) if 2 * (narrow_end - narrow_start) > end - start else (start, end)
 
 
 def _trimmed(text: str, start: int, end: int) -> Window:
