@@ -289,10 +289,7 @@ class WikiService:
         if reading.left_out:
             notes.append(f"{len(reading.left_out)} pages are changing right now and are left out")
         if not reading.view.snapshot.complete:
-            at = store.progress()
-            notes.append(
-                f"the index is being built: {at.done} of {at.total} files so far; ask again for the rest"
-            )
+            notes.append(f"{store.progress()}; ask again for the rest")
         return notes
 
     # Beside the tools

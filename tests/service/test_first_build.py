@@ -131,7 +131,7 @@ def test_the_first_pages_answer_before_the_last_ones_are_read(tmp_path: Path) ->
         state = answer["index"]["state"]
         if state == "building":
             assert answer["index"]["pages"] == 2_000
-            assert any("the index is being built: " in note and "of 2300" in note for note in answer["notes"])
+            assert any("the index is being built" in note for note in answer["notes"])
         states.append(state)
         return state == "ready"
 

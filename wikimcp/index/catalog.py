@@ -139,7 +139,7 @@ class Catalog:
         """
         connection = self.connection
         columns = ",".join(PAGE_COLUMNS)
-        with translated():
+        with translated(), _uncollected():
             connection.execute("BEGIN")
             try:
                 meta = self.meta()
@@ -149,8 +149,7 @@ class Catalog:
                 revs = connection.execute("SELECT rev FROM pages").fetchall()
             finally:
                 connection.execute("COMMIT")
-            with _uncollected():
-                return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
+            return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
 
     def body(self, rev: int) -> PageBody | None:
         """Return the body of one rev; None when it is no longer there."""

@@ -232,11 +232,7 @@ class IndexKeeper:
 
     def unfinished(self) -> Unavailable:
         """Return the error of an index that is still being made."""
-        at = self.store.progress()
-        return Unavailable(
-            f"the index is being built: {at.done} of {at.total} files so far",
-            hint="Ask again in a few seconds.",
-        )
+        return Unavailable(str(self.store.progress()), hint="Ask again in a few seconds.")
 
     def view(self, snapshot: Snapshot, audience: Audience) -> View:
         """Return what an audience may see of a snapshot, shared by all its calls."""

@@ -27,6 +27,10 @@ class Progress:
     done: int = 0
     total: int = 0
 
+    def __str__(self) -> str:
+        told = f": {self.done} of {self.total} files so far" if self.total else ""
+        return f"the index is being built{told}"
+
 
 class Snapshot:
     """All records of one generation, withheld ones too, with the searchers of its commit.
