@@ -163,6 +163,23 @@ def test_what_is_damaged_under_a_running_server_is_made_anew(wiki: LiveWiki, har
     assert len(wiki.slugs()) == PAGES
 
 
+@pytest.mark.parametrize("cell", ["links", "sections", "traits", "frontmatter"])
+def test_what_only_reading_brings_to_light_is_mended_within_the_call(wiki: LiveWiki, cell: str) -> None:
+    wiki.stop()
+    wiki = LiveWiki(wiki.vault.parent, watch=True)  # where nothing moves, nothing but the reading tells
+    _, index = folder_of(wiki)
+    wiki.write("page-9.md", f"---\nstatus: open\n---\n# Page 9\n\n{word(9)} stands here. See [[page-10]].\n")
+    assert wiki.call("list_pages")["total"] == PAGES
+    with sqlite3.connect(index / "catalog.sqlite") as connection:
+        connection.execute(f"UPDATE bodies SET {cell} = substr({cell}, 1, 5) WHERE {cell} <> ''")
+    connection.close()
+    assert holds(wiki, word(7)) == ["page-7"]
+    assert wiki.call("get_page", slug="page-8")["backlinkCount"] == 1
+    assert wiki.call("list_metadata_values", field="status")["values"]
+    assert wiki.call("list_pages")["total"] == PAGES
+    wiki.stop()
+
+
 def asked(wiki: LiveWiki, query: str) -> list[str] | None:
     """Ask; None while the index is being made anew."""
     try:
@@ -173,7 +190,7 @@ def asked(wiki: LiveWiki, query: str) -> list[str] | None:
 
 
 def test_a_state_folder_removed_under_a_running_server_is_made_anew(wiki: LiveWiki) -> None:
-    shutil.rmtree(wiki.state)
+    wiki.state.rename(wiki.state.with_name("gone"))
     wiki.write("page-5.md", f"# Page 5\n\n{word(55)} is new.\n")
     until(lambda: asked(wiki, word(55)) == ["page-5"], "the edit is found")
     assert len(wiki.slugs()) == PAGES

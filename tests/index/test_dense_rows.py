@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wikimcp.dense.exact import ExactIndex
-from wikimcp.index.dense_state import ChunkRows, DenseState
+from wikimcp.index.dense_state import ChunkRows, DenseState, GrownIndex
 from wikimcp.index.vectors import VectorFile
 from wikimcp.ports import Ids, Vectors
 
@@ -130,6 +130,26 @@ def test_rows_carried_over_any_edits_are_those_read_anew(
             state = DenseState(EMBEDDER, file, ExactIndex, before=state)
         carried = chunks.rows(state, carried)
         same(carried, chunks.rows(DenseState(EMBEDDER, file, ExactIndex)), chunks.ids())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    head=st.integers(0, 30),
+    tail=st.integers(0, 10),
+    limit=st.integers(1, 50),
+    kept=st.none() | st.sets(st.integers(0, 39)),
+)
+def test_an_index_with_rows_beside_it_finds_what_one_over_all_of_them_finds(
+    head: int, tail: int, limit: int, kept: set[int] | None
+) -> None:
+    matrix = np.stack([_vector(number % 17) for number in range(head + tail)] or [_vector(0)])[: head + tail]
+    grown = GrownIndex(ExactIndex(matrix[:head]), ExactIndex(matrix[head:]))
+    whole = ExactIndex(matrix)
+    allowed = None if kept is None else np.array(sorted(row for row in kept if row < head + tail), np.int64)
+    mine, theirs = (index.search(_vector(3), limit=limit, allowed=allowed) for index in (grown, whole))
+    assert grown.size == whole.size
+    assert mine[0].tolist() == theirs[0].tolist()
+    assert mine[1].tolist() == pytest.approx(theirs[1].tolist(), abs=1e-6)
 
 
 def test_vectors_that_were_begun_anew_are_not_taken_for_the_old_ones(tmp_path: Path) -> None:

@@ -38,6 +38,19 @@ def test_an_edited_page_is_never_shown_as_it_was(wiki: LiveWiki) -> None:
     assert all("barley" not in section["text"] for section in sections)
 
 
+def test_pages_that_say_the_same_come_by_path_whatever_was_written_last(wiki: LiveWiki) -> None:
+    _lamps(wiki)
+    for name in ("delta", "alpha", "charlie", "bravo"):
+        wiki.write(f"same/{name}.md", "# Same\n\nThe osprey nests on the weir.\n")
+        wiki.slugs()
+    view = wiki.service.keeper.reading().view
+    for query in ("osprey", "osprey weir nests"):
+        hits = view.lexical(query, limit=10)
+        for revs in (hits.page_revs.tolist(), [chunk >> 16 for chunk in hits.chunk_ids.tolist()]):
+            paths = [view.by_rev[rev].path for rev in revs]
+            assert paths == [f"same/{name}.md" for name in ("alpha", "bravo", "charlie", "delta")]
+
+
 def test_a_deleted_page_is_in_no_answer(wiki: LiveWiki) -> None:
     _lamps(wiki)
     assert wiki.found("barley") == ["deep/mill"]

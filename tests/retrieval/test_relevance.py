@@ -112,11 +112,11 @@ def test_what_only_points_elsewhere_or_stands_on_top_is_put_back(less: dict[str,
     assert found.score[0] < found.score[1]
 
 
-def test_hub_pages_and_empty_sections_are_put_back() -> None:
-    evidence = evidence_of(chunks={(1, 0): 1.0, (2, 0): 1.0, (3, 0): 1.0})
-    outlines = {1: outline_of(1), 2: outline_of(1), 3: outline_of(1, characters=10)}
-    full, hub, empty = score_sections(evidence, LEXICAL, outlines, hubs=[2]).score.tolist()
-    assert full == pytest.approx(hub + 1.0) == pytest.approx(empty + 1.5)
+def test_hub_pages_empty_sections_and_leftovers_are_put_back() -> None:
+    evidence = evidence_of(chunks={(rev, 0): 1.0 for rev in (1, 2, 3, 4)})
+    outlines = {1: outline_of(1), 2: outline_of(1), 3: outline_of(1, characters=10), 4: outline_of(1)}
+    found = score_sections(evidence, LEXICAL, outlines, hubs=[2], leftovers=[4]).score
+    assert (found[0] - found).tolist() == pytest.approx([0.0, 1.0, 1.5, 4.0])
 
 
 def test_a_section_without_a_vector_yet_is_not_sunk_for_it() -> None:

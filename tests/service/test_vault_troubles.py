@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,6 +15,7 @@ from tests.index.live_wiki import LiveWiki, until
 from wikimcp.app import build_service
 from wikimcp.errors import Unavailable, VaultError, WikimcpError
 from wikimcp.models import Caller
+from wikimcp.ports import FileContent, VaultAdapter
 from wikimcp.settings import load_settings
 
 CALLER, OPERATOR = Caller(), Caller(operator=True)
@@ -79,21 +81,33 @@ def test_a_page_that_becomes_unreadable_says_why_and_comes_back(wiki: LiveWiki) 
     assert skipped(wiki) == {}
 
 
+class CountingAdapter:
+    """An adapter that notes the files it opens."""
+
+    def __init__(self, inner: VaultAdapter) -> None:
+        self._inner = inner
+        self.opened: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def read(self, path: str) -> FileContent:
+        """Open one file."""
+        self.opened.append(path)
+        return self._inner.read(path)
+
+
 def test_skipped_files_are_not_read_again_until_they_change(wiki: LiveWiki) -> None:
     (wiki.vault / "picture.md").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x01\x02\x03" * 30)
     wiki.slugs()
-    adapter, read = wiki.service.keeper.store.adapter, []
-    wiki.service.keeper.store.adapter = counting = type("Counting", (), {})()
-    counting.__dict__.update(
-        {name: getattr(adapter, name) for name in ("name", "root", "source_root", "scan", "stat", "parse")}
-    )
-    counting.read = lambda path: read.append(path) or adapter.read(path)
+    store = wiki.service.keeper.store
+    counting = CountingAdapter(store.adapter)
+    store.adapter = cast(VaultAdapter, counting)
     wiki.service.keeper.scan()
-    assert read == []
+    assert counting.opened == []
     (wiki.vault / "picture.md").touch()
     wiki.service.keeper.scan()
-    assert set(read) == {"picture.md"}
-    wiki.service.keeper.store.adapter = adapter
+    assert set(counting.opened) == {"picture.md"}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -196,6 +197,21 @@ def test_notes_that_were_left_out_are_counted(sample: BundleWiki) -> None:
     notes = sample.bundle("pump", tags=tags, token_budget=2_000)["notes"]
     assert "no visible page has tag 'no such tag 0" in notes[0]
     assert any(note.endswith("more notes were left out") for note in notes)
+
+
+@pytest.mark.parametrize("token_budget", [500, 700])
+def test_long_words_leave_room_for_a_section(tmp_path: Path, token_budget: int) -> None:
+    words = [f"{chr(97 + number) * 45}{number}" for number in range(24)]
+    flags = {"coverage.strong_similarity": 1.0, "coverage.partial_similarity": 1.0}
+    page = f"# Pump\n\nOil it. {' '.join(words[:12])}\n"
+    with wiki_of(tmp_path, {"a.md": page, "b.md": "# B\n\nNo.\n", "c.md": "# C\n\n.\n"}, flags=flags) as wiki:
+        known = wiki.bundle(" ".join(words[:12]), token_budget=token_budget)
+        unknown = wiki.bundle(f"pump {' '.join(words[12:])}", token_budget=token_budget)
+    for data in (known, unknown):
+        assert data["sections"][0]["slug"] == "a"
+    assert known["coverage"]["liftedBy"].startswith("one section holds every distinctive term: aaa")
+    assert count_tokens(known["coverage"]["liftedBy"]) <= token_budget // 16
+    assert 1 <= len(unknown["coverage"]["missingTerms"]) < 12
 
 
 def test_a_question_in_wide_script_is_shown_within_its_share(sample: BundleWiki) -> None:

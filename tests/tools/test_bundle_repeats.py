@@ -87,7 +87,22 @@ def test_a_leftover_of_a_sync_stands_behind_the_page_itself(tmp_path: Path) -> N
     page = f"# Intake valve\n\n{RULE}\n"
     pages = {"valve (conflicted copy 2031-02-03).md": page, "valve.md": page}
     with wiki_of(tmp_path, pages) as wiki:
-        assert wiki.slugs(QUESTION) == ["valve"]
+        assert wiki.slugs(QUESTION) == wiki.slugs("intake valve conflicted copy") == ["valve"]
+        wiki.write("other.md", "# Other\n\nIntake.\n")
+        wiki.write("valve.md", f"# Intake valve\n\n{RULE} Now newer.\n")
+        data = wiki.bundle("intake valve conflicted copy")
+    assert data["sections"][0]["slug"] == "valve"
+    assert texts(data).count("Close the intake valve") == 1
+    assert data["notes"] == ["section 1 says the same as valve (conflicted copy 2031-02-03)"]
+
+
+def test_of_equal_files_the_first_by_path_is_shown_however_late_it_came(tmp_path: Path) -> None:
+    page = f"# Intake valve\n\n{RULE}\n"
+    with wiki_of(tmp_path, {"b.md": page, "z.md": "# Lamps\n\nLamps.\n"}) as wiki:
+        wiki.write("a.md", page)
+        data = wiki.bundle(QUESTION)
+    assert data["sections"][0]["slug"] == "a"
+    assert data["notes"] == ["section 1 says the same as b"]
 
 
 def test_short_sections_that_are_alike_by_chance_are_no_repeats(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ KeysOf = Callable[[Sequence[int] | None], Mapping[int, bytes]]
 Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
 _FEW_ROWS = 500
+_COSTLY_ROWS = 100_000  # an index over fewer is built in no time, whatever its kind
+_MOST_BESIDE = 0.1  # share of new rows beside an index that is kept
 
 
 class DenseState:
@@ -41,6 +43,7 @@ class DenseState:
         known = before if before is not None and self.extends(before) else None
         first = known.count if known is not None else 0
         self._order = np.argsort(self.keys[first:], kind="stable") + first
+        self._head = known.settled_index if known is not None else None
         if known is not None:
             at = np.searchsorted(known._sorted, self.keys[self._order], side="right")
             self._order = np.insert(known._order, at, self._order)
@@ -56,8 +59,19 @@ class DenseState:
 
     @cached_property
     def index(self) -> DenseIndex:
-        """The index over all rows, built at its first use."""
-        return self._build(self.matrix)
+        """The index over all rows, built at its first use; beside a costly one new rows are put."""
+        head = self._head
+        if head is None or self.count - head.size > head.size * _MOST_BESIDE:
+            return self._build(self.matrix)
+        return GrownIndex(head, self._build(self.matrix[head.size :]))
+
+    @property
+    def settled_index(self) -> DenseIndex | None:
+        """The index that a later state may keep; None when it is not built or is made anew as quickly."""
+        index: DenseIndex | None = self.__dict__.get("index")
+        if isinstance(index, GrownIndex):
+            return index.head
+        return index if index is not None and index.size >= _COSTLY_ROWS else None
 
     @cached_property
     def table(self) -> Vectors:
@@ -72,6 +86,33 @@ class DenseState:
         at = np.searchsorted(self._sorted, keys)
         at[at == self.count] = 0
         return np.where(self._sorted[at] == keys, self._order[at], -1)
+
+
+class GrownIndex:
+    """An index over the rows that were there before, and one over those added since. A DenseIndex."""
+
+    def __init__(self, head: DenseIndex, tail: DenseIndex) -> None:
+        self.head = head
+        self._tail = tail
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.head.size + self._tail.size
+
+    def search(self, query: Vectors, *, limit: int, allowed: Rows | None = None) -> tuple[Rows, Vectors]:
+        """Return (rows, cosines), best first, equals by row."""
+        first = self.head.size
+        if allowed is None:
+            old = new = None
+        else:
+            old, new = allowed[allowed < first], allowed[allowed >= first] - first
+        rows, cosines = self.head.search(query, limit=limit, allowed=old)
+        more_rows, more_cosines = self._tail.search(query, limit=limit, allowed=new)
+        rows = np.concatenate((rows, more_rows + first))
+        cosines = np.concatenate((cosines, more_cosines))
+        order = np.lexsort((rows, -cosines))[:limit]
+        return rows[order], cosines[order]
 
 
 @dataclass(frozen=True, slots=True)

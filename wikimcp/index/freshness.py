@@ -18,6 +18,7 @@ _SWEEP = 60.0  # seconds between full walks where the watcher works
 _OTHER_FILES_SWEEP = 2.0  # seconds between walks for files that are no pages
 _QUICK_WALK = 0.1  # seconds: a walk this quick is done before every answer where nothing can be watched
 _UNWATCHED_SWEEP = 0.25  # seconds that a slower one stays good there
+_TROUBLED_SWEEP = 2.0  # where it works but a walk could not see all of the vault
 _WATCH_AGAIN = 60.0  # seconds after which watching is tried again where it could not be
 
 
@@ -122,9 +123,12 @@ class Freshness:
             self._moved = time.monotonic()
 
     def _walk_due(self) -> bool:
-        if self.watched and not self._store.vault_trouble:
-            return False
-        good_for = 0.0 if self._store.walk_seconds < _QUICK_WALK else _UNWATCHED_SWEEP
+        if self.watched:
+            if not self._store.vault_trouble:
+                return False
+            good_for = _TROUBLED_SWEEP
+        else:
+            good_for = 0.0 if self._store.walk_seconds < _QUICK_WALK else _UNWATCHED_SWEEP
         return time.monotonic() - self._walked >= good_for
 
     def _watch_anew(self) -> None:

@@ -92,6 +92,7 @@ class IndexKeeper:
         if self._stop.is_set():
             return
         self._stop.set()
+        self.store.stop()
         self.store.loaded.set()
         for thread in self._threads:
             thread.join(timeout=1.0)
@@ -122,7 +123,8 @@ class IndexKeeper:
         except WikimcpError as error:
             self._failure = error
             self._settled.set()
-            log.error("%s", error)
+            if not self._stop.is_set():
+                log.error("%s", error)
         finally:
             self._announce()
 

@@ -13,15 +13,15 @@ import logging
 import shutil
 import threading
 import time
-from collections import deque
 from collections.abc import Collection
 from pathlib import Path
 
 from wikimcp.errors import StateError, VaultError
 from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
-from wikimcp.index.catalog import check
+from wikimcp.index.catalog import FORMAT, check
 from wikimcp.index.changes import Changes, compare, compare_some, others_there
 from wikimcp.index.folder import IndexFolder, Loaded, OpenLexical
+from wikimcp.index.health import IndexHealth
 from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, open_ledger, set_aside
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.snapshot import Progress, Snapshot
@@ -37,8 +37,6 @@ log = logging.getLogger("wikimcp.index")
 _BUSY_SECONDS = 3.0  # that a refresh waits for the one of another process
 _BETWEEN_COMMITS = 2.0  # seconds that a writer may take from its first commit to its last
 _WORN = 0.3  # share of deleted documents
-_MOST_SUSPICIONS = 3  # builds within the time below; one more failure is ours, and no build helps
-_SUSPICION_SECONDS = 600.0
 
 
 class IndexStore:
@@ -64,7 +62,7 @@ class IndexStore:
         self.walk_seconds = 0.0  # that the last walk over the vault took
         self._open_lexical = open_lexical
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
-        self.key = hashlib.sha256(self._fingerprint.encode()).hexdigest()[:12]
+        self.key = hashlib.sha256(f"{FORMAT} {self._fingerprint}".encode()).hexdigest()[:12]
         self._keep_hidden = keep_hidden
         # Who writes holds the lock first, then the mutex; who reads holds the mutex alone.
         self._lock = ProcessLock(state.root / "write.lock")
@@ -72,11 +70,10 @@ class IndexStore:
         self._opened: IndexFolder | None = None
         self._ledger: Ledger | None = None
         self._snapshot: Snapshot | None = None
-        self._damaged = ""
-        self._damaged_folder: Path | None = None
+        self._closing = False
+        self._health = IndexHealth()
         self.vault_trouble = ""
         self._write_trouble = ""
-        self._suspected: deque[float] = deque(maxlen=_MOST_SUSPICIONS)
 
     # Reading
 
@@ -93,16 +90,13 @@ class IndexStore:
     @property
     def needs_rebuild(self) -> str:
         """Why the index must be made anew; empty when it is sound."""
-        if self._damaged:
-            return self._damaged
+        if self._health.reason:
+            return self._health.reason
         return "" if self._snapshot is not None else "no index yet"
 
     def progress(self) -> Progress:
         """Return how far a build is, in this process or in another that shares the state directory."""
         return self.building if self.building.total else Progress(*self.state.progress())
-
-    def _mark_damaged(self, reason: str, folder: Path | None) -> None:
-        self._damaged, self._damaged_folder = reason, folder
 
     def _use(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -126,13 +120,14 @@ class IndexStore:
             except (StateError, OSError) as error:
                 if opened is not None:
                     opened.close()
-                self._mark_damaged(error.message if isinstance(error, StateError) else str(error), folder)
-                log.warning("the index cannot be used and is made anew: %s", self._damaged)
+                if not isinstance(error, BusyError):
+                    reason = error.message if isinstance(error, StateError) else str(error)
+                    self._health.condemn(reason, folder)
                 return False
             self.state.mark_used(self.key)
             self._adopt(opened)
             if loaded is not None:
-                self._damaged = ""
+                self._health.heal()
                 attachments = self._snapshot.attachments if self._snapshot else frozenset()
                 ledger = self.state.ledger
                 self._use(snapshot_loaded(opened, loaded, ledger=ledger, attachments=attachments))
@@ -159,7 +154,7 @@ class IndexStore:
             return  # a refresh of this process is at it, and must not be kept from the mutex
         folder = self.state.current(self.key)
         opened, snapshot = self._opened, self._snapshot
-        if folder is None or (self._damaged and self._damaged_folder == folder):
+        if folder is None or (self._health.reason and self._health.folder == folder):
             return
         if opened is not None and snapshot is not None and opened.path == folder:
             try:
@@ -204,18 +199,12 @@ class IndexStore:
     def suspect(self, error: StateError, snapshot: Snapshot) -> None:
         """Take note that reading a snapshot failed: the next refresh makes the index anew."""
         current = self._snapshot
-        if current is None or current.catalog is not snapshot.catalog or self._damaged:
+        if current is None or current.catalog is not snapshot.catalog or self._health.reason:
             return
-        now = time.monotonic()
-        if len(self._suspected) == _MOST_SUSPICIONS and now - self._suspected[0] < _SUSPICION_SECONDS:
-            log.error("the index cannot be read although it was made anew: %s", error.message)
-            return
-        gone = self.state.current(self.key) is None
-        if gone or isinstance(error, IndexDamaged):
-            reason = "its folder is gone" if gone else error.message
-            log.warning("the index cannot be read and is made anew: %s", reason)
-            self._suspected.append(now)
-            self._mark_damaged(reason, self._opened.path if self._opened else None)
+        if self.state.current(self.key) is None:
+            self._health.suspect("its folder is gone", None)
+        elif isinstance(error, IndexDamaged):
+            self._health.suspect(error.message, self._opened.path if self._opened else None)
 
     # Writing
 
@@ -228,10 +217,9 @@ class IndexStore:
     ) -> bool:
         """Bring the index in line with the disk: all of it, or the given page files.
 
-        ``reread`` distrusts the stamps of the given files. Returns False when
-        that cannot be done now: another process writes, this one builds, or the disk refuses
-        (``degraded`` says so). Raises VaultError when the vault cannot be read and nothing was
-        indexed before.
+        ``reread`` distrusts the stamps of the given files. Returns False when that cannot be done now:
+        another process writes, this one builds, or the disk refuses (``degraded`` says so). Raises
+        VaultError when the vault cannot be read and nothing was indexed before.
         """
         if self.building.total:
             return False
@@ -247,7 +235,7 @@ class IndexStore:
         except VaultError:
             raise
         except IndexDamaged as error:
-            self._mark_damaged(error.message, self._opened.path if self._opened else None)
+            self._health.condemn(error.message, self._opened.path if self._opened else None)
         except LedgerDamaged as error:
             self._close_ledger()
             set_aside(self.state, error)
@@ -277,20 +265,20 @@ class IndexStore:
         folder = self.state.current(self.key)
         if folder is None:
             if self._snapshot is not None:
-                self._mark_damaged("its folder is gone", None)
+                self._health.condemn("its folder is gone", None)
             return
-        if self._damaged and self._damaged_folder != folder:
-            self._mark_damaged("", None)  # another process has made it anew
-        if self._damaged:
-            return
+        if self._health.reason:
+            if self._health.folder == folder:
+                return
+            self._health.heal()  # another process has made it anew
         try:
             self._catch_up(folder)
-            if not self._damaged and self._opened is not None and not self._opened.whole():
-                self._mark_damaged("a write to it was cut short", folder)
+            if not self._health.reason and self._opened is not None and not self._opened.whole():
+                self._health.condemn("a write to it was cut short", folder)
         except BusyError:
             raise
         except StateError as error:  # nobody else writes now: what cannot be read is no index
-            self._mark_damaged(error.message, folder)
+            self._health.condemn(error.message, folder)
 
     def _refresh_some(self, paths: Collection[str], reread: bool, report: Report | None) -> None:
         snapshot = self._snapshot
@@ -373,9 +361,12 @@ class IndexStore:
     def _build(self, report: Report | None) -> None:
         scan = self.adapter.scan()
         total = len(scan.files)
-        served = self._snapshot if self._snapshot and self._snapshot.complete and not self._damaged else None
+        old = self._snapshot
+        serve_old = old is not None and old.complete and not self._health.reason
 
         def tell(stage: str, done: int) -> None:
+            if self._closing:
+                raise StateError("the index is not made to its end: the server stops")
             self.building = Progress(done, max(total, 1))
             self.state.tell_progress(done, max(total, 1))
             if report:
@@ -388,7 +379,7 @@ class IndexStore:
             opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self._keep_hidden, meta=meta)
             writer = self._writer(opened)
             for snapshot in fill(opened, scan, writer=writer, ledger=self.state.ledger, tell=tell):
-                if snapshot.complete or served is None:
+                if snapshot.complete or not serve_old:
                     self.state.publish(self.key, folder)
                     self._adopt(opened)
                     self._use(snapshot)
@@ -399,11 +390,16 @@ class IndexStore:
         finally:
             self.building = Progress()
             self.state.end_progress()
-        self._damaged = ""
+        self._health.heal()
         self.vault_trouble = compare(scan, snapshot.records).degraded
+
+    def stop(self) -> None:
+        """End a build that is under way at its next batch of files; what was served stays."""
+        self._closing = True
 
     def close(self) -> None:
         """Release files and locks."""
+        self.stop()
         with self._mutex:
             if self._opened is not None:
                 self._opened.close()

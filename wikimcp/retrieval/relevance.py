@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ DENSE = Weights(page=0.0, section=0.0, cosine=12.0, late=0.0)
 
 # Sections that point elsewhere or say nothing are rarely what was asked for.
 _LINK_LIST, _EMPTY, _HUB, _TOP = -1.5, -1.5, -1.0, -0.5
+_LEFTOVER = -4.0  # of a sync: the page itself is meant
 _EMPTY_BELOW = 40  # characters
 _NAMED = 1.0  # by how much a page that was named outright stands above the rest
 _UNSEEN = 0.8  # a chunk that the dense list did not reach lies below the list's end
@@ -120,120 +122,137 @@ def score_sections(
     outlines: Mapping[int, Outline],
     *,
     hubs: Sequence[int] = (),
+    leftovers: Sequence[int] = (),
     named: Sequence[int] = (),
     limit: int = SCORED_PAGES,
 ) -> Scored:
     """Score every section of the prepared pages and return those of the best ``limit`` pages.
 
-    ``outlines`` are by rev, in the order in which equals shall stand; ``hubs`` are revs of hub pages.
-    A page that the question does nothing but name (``named``) comes before all others.
+    ``outlines`` are by rev, in the order in which equals shall stand; ``hubs`` are revs of hub pages,
+    ``leftovers`` of copies that a sync left. A page that the question does nothing but name (``named``)
+    comes before all others.
     """
-    revs = [rev for rev, shape in outlines.items() if len(shape)]
-    if not revs:
+    there = _Sections.of(outlines)
+    if not there.revs:
         return _none()
-    shapes = [outlines[rev] for rev in revs]
-    counts = np.array([len(shape) for shape in shapes])
-    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    page_of = np.repeat(np.arange(len(revs)), counts)
-    chunk_ids, section_of = _chunks(revs, shapes, starts)
-    unit = max(evidence.unit, 1e-6)
-
-    total = int(counts.sum())
-    lexical = _best_per_section(
-        _lookup(chunk_ids, evidence.chunk_ids, evidence.chunk_scores / unit, missing=0.0), section_of, total
-    )
-    page_lexical = _lookup(
-        np.array(revs, np.uint64), evidence.page_revs, evidence.page_scores / unit, missing=0.0
-    )
-    if evidence.cosine_of is not None:
-        chunk_cosine = evidence.cosine_of(chunk_ids).astype(np.float64)
-        cosine = _best_per_section(chunk_cosine, section_of, total, missing=-1.0)
-        signal = chunk_cosine
-    else:
-        cosine = np.full(total, -1.0)
-        signal = _lookup(chunk_ids, evidence.chunk_ids, evidence.chunk_scores / unit, missing=0.0)
-    score = weights.page * page_lexical[page_of] + weights.section * lexical
-    if evidence.cosine_of is not None:
-        # A section whose vector is still to be made is neither favoured nor sunk for it.
-        supposed = np.where(cosine == -1.0, _below(evidence), np.maximum(cosine, 0.0))
-        score = score + weights.cosine * supposed
-    is_named = np.isin(np.array(revs), list(named))
-    page_best = np.where(is_named, np.inf, np.maximum.reduceat(score, starts))
+    score, cosine, signal = _words_and_meaning(evidence, weights, there)
+    is_named = np.isin(there.revs, list(named))
+    page_best = np.where(is_named, np.inf, np.maximum.reduceat(score, there.starts))
     kept_pages = np.sort(np.argsort(-page_best, kind="stable")[:limit])
-    keep = np.isin(page_of, kept_pages)
+    keep = np.isin(there.page_of, kept_pages)
     if evidence.late_of is not None and weights.late:
-        of_kept = keep[section_of]
-        late = _best_per_section(
-            evidence.late_of(chunk_ids[of_kept]).astype(np.float64), section_of[of_kept], total
-        )
+        # The weight is the most that it can add: what lies further behind is not worth the work.
+        of_kept = (keep & (score >= score[keep].max() - weights.late))[there.section_of]
+        late = there.best(evidence.late_of(there.chunk_ids[of_kept]), of=of_kept, missing=0.0)
         known = late > 0
-        score = score + weights.late * np.where(known, late, np.median(late[known]) if known.any() else 0.0)
-    score = score + _prior(shapes, np.isin(np.array(revs), list(hubs))[page_of])
+        score += weights.late * np.where(known, late, np.median(late[known]) if known.any() else 0.0)
+    of_page = _HUB * np.isin(there.revs, list(hubs)) + _LEFTOVER * np.isin(there.revs, list(leftovers))
+    score += _prior(there.shapes) + of_page[there.page_of]
     for page in np.flatnonzero(is_named):
-        own = page_of == page
+        own = there.page_of == page
         score[own] += max(score[keep & ~own].max(initial=-np.inf) + _NAMED - score[own].max(), 0.0)
-    ordinals = np.arange(total) - starts[page_of]
     return Scored(
-        rev=np.array(revs, np.uint64)[page_of][keep],
-        section=ordinals[keep],
-        level=np.concatenate([shape.level for shape in shapes])[keep],
-        text_cost=np.concatenate([shape.text_cost for shape in shapes])[keep],
-        path_cost=np.concatenate([shape.path_cost for shape in shapes])[keep],
-        text_key=np.concatenate([shape.text_keys for shape in shapes])[keep],
+        rev=np.array(there.revs, np.uint64)[there.page_of][keep],
+        section=(np.arange(len(score)) - there.starts[there.page_of])[keep],
+        level=_joined([shape.level for shape in there.shapes])[keep],
+        text_cost=_joined([shape.text_cost for shape in there.shapes])[keep],
+        path_cost=_joined([shape.path_cost for shape in there.shapes])[keep],
+        text_key=_joined([shape.text_keys for shape in there.shapes])[keep],
         score=score[keep],
         cosine=cosine[keep],
-        best_chunk=_best_chunks(signal, section_of, chunk_ids, total)[keep],
+        best_chunk=there.best_chunks(signal)[keep],
     )
 
 
-def _prior(shapes: Sequence[Outline], on_hub: NDArray[np.bool_]) -> Floats:
-    share = np.concatenate([shape.link_share for shape in shapes])
-    characters = np.concatenate([shape.characters for shape in shapes])
-    level = np.concatenate([shape.level for shape in shapes])
+@dataclass(frozen=True, slots=True)
+class _Sections:
+    """The sections of the prepared pages side by side, and their chunks.
+
+    ``starts`` are the places of the pages' first sections; ``page_of`` is by section, ``section_of``
+    and ``chunk_ids`` by chunk.
+    """
+
+    revs: list[int]
+    shapes: list[Outline]
+    starts: NDArray[np.int64]
+    page_of: NDArray[np.int64]
+    chunk_ids: Ids
+    section_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, outlines: Mapping[int, Outline]) -> _Sections:
+        """Lay out the sections of some pages, in the order given."""
+        revs = [rev for rev, shape in outlines.items() if len(shape)]
+        shapes = [outlines[rev] for rev in revs]
+        counts = np.array([len(shape) for shape in shapes], np.int64)
+        starts = np.cumsum(counts) - counts
+        ids = [
+            (np.uint64(rev) << _ORDINAL_BITS) | np.arange(len(shape.chunk_section), dtype=np.uint64)
+            for rev, shape in zip(revs, shapes, strict=True)
+        ]
+        sections = [shape.chunk_section + start for shape, start in zip(shapes, starts, strict=True)]
+        page_of = np.repeat(np.arange(len(revs)), counts)
+        none = np.zeros(0, np.int64)
+        return cls(
+            revs, shapes, starts, page_of, np.concatenate([none.astype(np.uint64), *ids]), _joined(sections)
+        )
+
+    def best(
+        self, values: Floats | Vectors, *, missing: float, of: NDArray[np.bool_] | None = None
+    ) -> Floats:
+        """Return the best value among the chunks of each section; ``of`` says which chunks have one."""
+        best = np.full(len(self.page_of), missing)
+        np.maximum.at(best, self.section_of if of is None else self.section_of[of], values)
+        return best
+
+    def best_chunks(self, signal: Floats) -> NDArray[np.int64]:
+        """Return the ordinal on its page of the strongest chunk of each section."""
+        order = np.argsort(signal, kind="stable")
+        best = np.zeros(len(self.page_of), np.int64)
+        best[self.section_of[order]] = (self.chunk_ids[order] & np.uint64(0xFFFF)).astype(np.int64)
+        return best
+
+
+def _words_and_meaning(
+    evidence: Evidence, weights: Weights, there: _Sections
+) -> tuple[Floats, Floats, Floats]:
+    """Return score and cosine of each section, and what tells its best chunk, by chunk."""
+    unit = max(evidence.unit, 1e-6)
+    revs = np.array(there.revs, np.uint64)
+    words = _lookup(there.chunk_ids, evidence.chunk_ids, evidence.chunk_scores / unit)
+    page_words = _lookup(revs, evidence.page_revs, evidence.page_scores / unit)
+    score = weights.page * page_words[there.page_of] + weights.section * there.best(words, missing=0.0)
+    if evidence.cosine_of is None:
+        return score, np.full(len(score), -1.0), words
+    chunk_cosine = evidence.cosine_of(there.chunk_ids).astype(np.float64)
+    cosine = there.best(chunk_cosine, missing=-1.0)
+    # A section whose vector is still to be made is neither favoured nor sunk for it.
+    supposed = np.where(cosine == -1.0, _below(evidence), np.maximum(cosine, 0.0))
+    return score + weights.cosine * supposed, cosine, chunk_cosine
+
+
+def _prior(shapes: Sequence[Outline]) -> Floats:
+    share = _joined([shape.link_share for shape in shapes])
+    empty = _joined([shape.characters for shape in shapes]) < _EMPTY_BELOW
     prior: Floats = (
-        _LINK_LIST * share + _EMPTY * (characters < _EMPTY_BELOW) + _HUB * on_hub + _TOP * (level <= 1)
+        _LINK_LIST * share + _EMPTY * empty + _TOP * (_joined([shape.level for shape in shapes]) <= 1)
     )
     return prior
 
 
-def _chunks(
-    revs: Sequence[int], shapes: Sequence[Outline], starts: NDArray[np.int64]
-) -> tuple[Ids, NDArray[np.int64]]:
-    """Return the ids of all chunks of the pages, and the position of each one's section."""
-    ids = [
-        (np.uint64(rev) << _ORDINAL_BITS) | np.arange(len(shape.chunk_section), dtype=np.uint64)
-        for rev, shape in zip(revs, shapes, strict=True)
-    ]
-    sections = [shape.chunk_section + start for shape, start in zip(shapes, starts, strict=True)]
-    return np.concatenate(ids), np.concatenate(sections)
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
 
-def _lookup(wanted: Ids, keys: Ids, values: Vectors, *, missing: float) -> Floats:
+def _lookup(wanted: Ids, keys: Ids, values: Vectors) -> Floats:
+    """Return the value of each wanted key, 0 where there is none."""
     if not len(keys):
-        return np.full(len(wanted), missing)
+        return np.zeros(len(wanted))
     order = np.argsort(keys, kind="stable")
     at = np.searchsorted(keys[order], wanted)
     at[at == len(keys)] = 0
     found = order[at]
-    return np.where(keys[found] == wanted, values[found].astype(np.float64), missing)
-
-
-def _best_per_section(
-    values: Floats, section_of: NDArray[np.int64], total: int, *, missing: float = 0.0
-) -> Floats:
-    best = np.full(total, missing)
-    np.maximum.at(best, section_of, values)
-    return best
-
-
-def _best_chunks(
-    signal: Floats, section_of: NDArray[np.int64], chunk_ids: Ids, total: int
-) -> NDArray[np.int64]:
-    """Return the ordinal on its page of the strongest chunk of each section."""
-    order = np.argsort(signal, kind="stable")
-    best = np.zeros(total, np.int64)
-    best[section_of[order]] = (chunk_ids[order] & np.uint64(0xFFFF)).astype(np.int64)
-    return best
+    return np.where(keys[found] == wanted, values[found].astype(np.float64), 0.0)
 
 
 def _none() -> Scored:

@@ -103,11 +103,15 @@ def gather(
     )
     weights = _weights(reading, run, evidence)
     pages, twins = _without_copies(reading, candidate_pages(evidence, weights))
-    hubs = [page.rev for page in pages if fold(page.type) == "hub"]
     outlines = reading.outlines([page.rev for page in pages])
-    named = _named(pages, query) if run != "dense" else []
     scored = score_sections(
-        evidence, weights, outlines, hubs=hubs, named=named, limit=SCORED_PAGES + more_pages
+        evidence,
+        weights,
+        outlines,
+        hubs=[page.rev for page in pages if fold(page.type) == "hub"],
+        leftovers=[page.rev for page in pages if page.conflict_copy],
+        named=_named(pages, query) if run != "dense" else [],
+        limit=SCORED_PAGES + more_pages,
     )
     return Found(run, scored, evidence, hits, twins)
 
