@@ -19,6 +19,20 @@ from typing import Any
 
 from wikimcp.config_text import Given, Rule, parse_config, read_value, unknown_key
 from wikimcp.errors import SettingsError, VaultError
+from wikimcp.setting_groups import (
+    GROUPS,
+    Briefing,
+    Coverage,
+    Dense,
+    Drafts,
+    Graph,
+    Http,
+    Models,
+    Places,
+    Start,
+    Urls,
+    declared,
+)
 
 PREFIX = "WIKIMCP_"
 _M_ARENA_MAX = -8  # of mallopt(3), malloc.h
@@ -42,112 +56,6 @@ Layer = Mapping[str, Given]
 """One source of settings: what it gives, by dotted key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Folders that belong to the person who runs the program; tests give their own."""
-
-    home: Path
-    config: Path
-    state: Path
-    data: Path
-
-    @classmethod
-    def of_user(cls) -> Places:
-        """Return the folders of this platform's conventions."""
-        import platformdirs
-
-        return cls(
-            home=Path.home(),
-            config=platformdirs.user_config_path("wikimcp"),
-            state=platformdirs.user_state_path("wikimcp"),
-            data=platformdirs.user_data_path("wikimcp"),
-        )
-
-
-# What can be set
-
-
-def _key(kind: str, default: object, *choices: str, between: tuple[float, float] | None = None) -> Any:  # noqa: ANN401
-    """Declare a key as a dataclass field; a callable default is called for its value."""
-    low, high = between or (None, None)
-    rule = {"rule": Rule(kind, low, high, choices)}
-    return (
-        field(default_factory=default, metadata=rule)
-        if callable(default)
-        else field(default=default, metadata=rule)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Drafts:
-    """``allow``: the operator's switch; a caller must ask for drafts as well."""
-
-    allow: bool = _key("flag", False)
-
-
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The folder where embedding models lie, and the one to use (empty: the default, or any there)."""
-
-    dir: Path = _key("path", lambda: Places.of_user().data / "models")
-    name: str = _key("text", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """Cosines at which a bundle is strong or partial; None: the embedder's own calibrated pair."""
-
-    strong_similarity: float | None = _key("number", None, between=(-1, 1))
-    partial_similarity: float | None = _key("number", None, between=(-1, 1))
-    lexical_lift: bool = _key("flag", True)
-
-
-@dataclass(frozen=True, slots=True)
-class Dense:
-    """``hnsw_threshold``: chunks above which an approximate index is used where it is installed."""
-
-    hnsw_threshold: int = _key("whole", 250_000, between=(0, 10**9))
-
-
-@dataclass(frozen=True, slots=True)
-class Urls:
-    """``file``: whether answers may hold ``file://`` addresses of this machine."""
-
-    file: bool = _key("flag", False)
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """``wait_seconds``: how long a call waits for an index that is still being built."""
-
-    wait_seconds: float = _key("number", 2.0, between=(0, 60))
-
-
-@dataclass(frozen=True, slots=True)
-class Http:
-    """The HTTP edge: address, extra Host values, and whether it may bind openly without a key."""
-
-    host: str = _key("text", "127.0.0.1")
-    port: int = _key("whole", 8808, between=(0, 65_535))
-    allowed_hosts: tuple[str, ...] = _key("list", ())
-    allow_anonymous: bool = _key("flag", False)
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """``enabled``: whether the knowledge graph and its tools are on."""
-
-    enabled: bool = _key("flag", True)
-
-
-@dataclass(frozen=True, slots=True)
-class Briefing:
-    """Share of a briefing that its prompt may take beside pins and clusters; the hot page first."""
-
-    prompt_share: float = _key("number", 0.4, between=(0, 1))
-    hot: bool = _key("flag", True)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set, checked. ``state_dir`` is this vault's own folder, not its parent.
@@ -158,15 +66,15 @@ class Settings:
 
     vault: Path = field(metadata={"rule": Rule("path")})
     state_dir: Path = field(metadata={"rule": Rule("path")})
-    adapter: str = _key("text", "auto", *ADAPTERS)
-    ignore: tuple[str, ...] = _key("list", ())
-    private: tuple[str, ...] = _key("list", ())
-    trusted_links: tuple[str, ...] = _key("list", ())
-    file_cap_bytes: int = _key("whole", 8 * 2**20, between=(1024, 2**30))
-    embedder: str = _key("text", "auto", "auto", "wordllama", "fastembed", "none")
-    answer_tokens: int = _key("whole", 8_000, between=(500, 100_000))
-    watch: bool = _key("flag", True)
-    log_level: str = _key("text", "info", "debug", "info", "warning", "error")
+    adapter: str = declared("text", "auto", *ADAPTERS)
+    ignore: tuple[str, ...] = declared("list", ())
+    private: tuple[str, ...] = declared("list", ())
+    trusted_links: tuple[str, ...] = declared("list", ())
+    file_cap_bytes: int = declared("whole", 8 * 2**20, between=(1024, 2**30))
+    embedder: str = declared("text", "auto", "auto", "wordllama", "fastembed", "none")
+    answer_tokens: int = declared("whole", 8_000, between=(500, 100_000))
+    watch: bool = declared("flag", True)
+    log_level: str = declared("text", "info", "debug", "info", "warning", "error")
     drafts: Drafts = field(default_factory=Drafts)
     models: Models = field(default_factory=Models)
     coverage: Coverage = field(default_factory=Coverage)
@@ -179,15 +87,11 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
-_GROUPS = {
-    group.__name__.lower(): group
-    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Briefing)
-}
 RULES: Mapping[str, Rule] = {
     **{item.name: item.metadata["rule"] for item in fields(Settings) if "rule" in item.metadata},
     **{
         f"{name}.{item.name}": item.metadata["rule"]
-        for name, group in _GROUPS.items()
+        for name, group in GROUPS.items()
         for item in fields(group)
     },
 }
@@ -223,7 +127,7 @@ def load_settings(
     values["vault"], origins["vault"] = vault, origin
     values["state_dir"] = _state_dir(vault, wanted=values.get("state_dir"), default=places.state)
     top = {key: value for key, value in values.items() if "." not in key}
-    groups = {name: _group(name, values) for name in _GROUPS}
+    groups = {name: _group(name, values) for name in GROUPS}
     return _consistent(Settings(**top, **groups, origins=origins))
 
 
@@ -288,7 +192,7 @@ def _merge(layers: Sequence[Layer], *, places: Places) -> tuple[dict[str, Any], 
 
 def _group(name: str, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - the group's own class
     prefix = f"{name}."
-    return _GROUPS[name](**{k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)})
+    return GROUPS[name](**{k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)})
 
 
 def _consistent(settings: Settings) -> Settings:

@@ -13,7 +13,8 @@ import pytest
 
 from wikimcp import __version__
 from wikimcp.cli import main
-from wikimcp.cli.arguments import VERBS, UsageError, build_parser, settings_flags
+from wikimcp.cli.arguments import VERBS, build_parser
+from wikimcp.cli.parsing import UsageError, settings_flags
 from wikimcp.cli.run import _VERBS
 from wikimcp.cli.show import brief, print_facts, print_table, print_text
 from wikimcp.cli.verbs import http_address

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
-from wikimcp.settings import Models, Places, Settings, debug_wanted, load_models, load_settings
+from wikimcp.setting_groups import Models, Places
+from wikimcp.settings import Settings, debug_wanted, load_models, load_settings
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import NoReturn
 
 from wikimcp import __version__
-from wikimcp.errors import WikimcpError, nearest
+from wikimcp.cli.parsing import Parser, UsageError, Verbs
+from wikimcp.errors import nearest
 from wikimcp.settings import ADAPTERS, RULES
 
 _ABOUT = """\
@@ -36,43 +35,6 @@ _LATER = {
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
 
 
-class UsageError(WikimcpError):
-    """The command line itself is wrong: an unknown verb or option, a missing or unreadable argument."""
-
-    code = "usage"
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are UsageErrors with a hint."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing usage and leaving."""
-        raise UsageError(message, hint=f"See `{self.prog} --help`.")
-
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse, and refuse an unknown option with the nearest one that exists."""
-        known, extra = super().parse_known_args(args, namespace)
-        unknown = next((word for word in extra if word.startswith("-")), None)
-        if unknown is not None:
-            raise self.unknown_option(unknown)
-        return known, extra
-
-    def takes(self, word: str) -> bool:
-        """Tell whether a word is one of this parser's options."""
-        return word.partition("=")[0] in self._option_string_actions
-
-    def unknown_option(self, word: str) -> UsageError:
-        """Make the error for an option that does not exist, with the nearest that do."""
-        name = word.partition("=")[0]
-        near = nearest(name, list(self._option_string_actions), limit=2) if len(name) > 2 else []
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"See `{self.prog} --help`."
-        if "QUESTION" in self.format_usage():
-            hint += " Put -- before a question that starts with a dash."
-        return UsageError(f"there is no option {name[:80]}", hint=hint)
-
-
 def build_parser() -> Parser:
     """Build the parser; the chosen verb is ``verb`` of the namespace."""
     common = _common()
@@ -88,7 +50,7 @@ def build_parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
     for add in (_add_serving, _add_reading, _add_looking, _add_keeping):
-        add(_Verbs(verbs, common))
+        add(Verbs(verbs, common))
     return parser
 
 
@@ -111,63 +73,6 @@ def check_first(word: str, parser: Parser) -> None:
         raise UsageError(f"'{word[:80]}' is no verb", hint=hint)
 
 
-def settings_flags(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the settings that the command line gives, by dotted key. Raises UsageError."""
-    given = vars(arguments)
-    flags: dict[str, object] = {}
-    for pair in given.get("set") or []:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise UsageError(f"--set takes KEY=VALUE, not '{pair[:80]}'", hint="As in --set http.port=9000.")
-        flags[key.strip().replace("-", "_")] = value
-    for key, name in _SETTING_OPTIONS.items():
-        if given.get(name) is not None:
-            flags[key] = given[name]
-    return flags
-
-
-_SETTING_OPTIONS: Mapping[str, str] = {
-    "vault": "vault",
-    "state_dir": "state_dir",
-    "embedder": "embedder",
-    "adapter": "adapter",
-    "log_level": "log_level",
-    "drafts.allow": "allow_drafts",
-    "http.allow_anonymous": "allow_anonymous",
-    "watch": "watch",
-}
-
-
-class _Verbs:
-    """Adds verbs that all share the common options and one form of help."""
-
-    def __init__(self, verbs: argparse._SubParsersAction[Parser], common: Parser) -> None:
-        self._verbs, self._common = verbs, common
-
-    def add(
-        self,
-        name: str,
-        summary: str,
-        *,
-        prints: str,
-        examples: Sequence[str] = (),
-        more: str = "",
-        aliases: Sequence[str] = (),
-    ) -> argparse.ArgumentParser:
-        """Add one verb: ``summary`` for the list, the rest for its own help."""
-        shown = "\n".join(["examples:", *(f"  {example}" for example in examples)]) if examples else ""
-        return self._verbs.add_parser(
-            name,
-            help=summary,
-            aliases=list(aliases),
-            description=textwrap.fill(f"{summary[0].upper()}{summary[1:]}. {prints}", 96),
-            epilog=f"{shown}\n\n{more}".strip(),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-            parents=[self._common],
-        )
-
-
 def _common() -> Parser:
     """Make the options that every verb takes; unset ones leave no trace, so they may stand anywhere."""
     parser = Parser(add_help=False, argument_default=argparse.SUPPRESS)
@@ -187,7 +92,7 @@ def _add_set(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_serving(verbs: _Verbs) -> None:
+def _add_serving(verbs: Verbs) -> None:
     keys = textwrap.fill(", ".join(RULES), 96, initial_indent="  ", subsequent_indent="  ")
     serve = verbs.add(
         "serve",
@@ -222,7 +127,7 @@ def _add_serving(verbs: _Verbs) -> None:
     )
 
 
-def _add_reading(verbs: _Verbs) -> None:
+def _add_reading(verbs: Verbs) -> None:
     bundle = verbs.add(
         "bundle",
         "cited sections for a question",
@@ -299,7 +204,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--include-drafts", action="store_true", help="drafts too, with --allow-drafts")
 
 
-def _add_looking(verbs: _Verbs) -> None:
+def _add_looking(verbs: Verbs) -> None:
     verbs.add("tools", "the tools on offer, and why others are off", prints="Prints one row for each tool.")
     verbs.add(
         "status",
@@ -314,7 +219,7 @@ def _add_looking(verbs: _Verbs) -> None:
     verbs.add("manifest", "what this vault is, for programs", prints="Prints the manifest of the vault.")
 
 
-def _add_keeping(verbs: _Verbs) -> None:
+def _add_keeping(verbs: Verbs) -> None:
     index = verbs.add(
         "index",
         "bring the index up to date now",

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wikimcp.cli.arguments import UsageError
+from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.progress import StageProgress
 from wikimcp.cli.show import print_json, print_table
 from wikimcp.cli.verbs import local_caller, opened, settings_of
 from wikimcp.errors import BadArgument, nearest
-from wikimcp.settings import Settings, Urls
+from wikimcp.setting_groups import Urls
+from wikimcp.settings import Settings
 
 if TYPE_CHECKING:
     from wikimcp.evaluation.measures import Row

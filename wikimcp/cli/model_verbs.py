@@ -8,10 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wikimcp.cli.arguments import UsageError, settings_flags
+from wikimcp.cli.parsing import UsageError, settings_flags
 from wikimcp.cli.progress import StageProgress
 from wikimcp.cli.show import print_facts, print_json, print_table
-from wikimcp.settings import Models, load_models
+from wikimcp.setting_groups import Models
+from wikimcp.settings import load_models
 
 if TYPE_CHECKING:
     from wikimcp.embedders.model_directory import ModelDirectory

@@ -9,10 +9,11 @@ import traceback
 from collections.abc import Sequence
 
 from wikimcp.cli import verbs
-from wikimcp.cli.arguments import UsageError, build_parser, check_first
+from wikimcp.cli.arguments import build_parser, check_first
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.model_verbs import models
+from wikimcp.cli.parsing import UsageError
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
 from wikimcp.settings import debug_wanted, few_malloc_arenas, one_blas_thread
 

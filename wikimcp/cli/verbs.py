@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from wikimcp.cli.arguments import UsageError, settings_flags
+from wikimcp.cli.parsing import UsageError, settings_flags
 from wikimcp.cli.progress import StageProgress
 from wikimcp.cli.show import print_facts, print_json, print_table, print_text
 from wikimcp.models import Caller

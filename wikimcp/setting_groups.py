@@ -1,0 +1,123 @@
+"""The groups of settings and their keys: one dataclass a group, one field a key, with kind and bounds.
+
+Which source gives a value is the matter of `settings`; what it means, of the part that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wikimcp.config_text import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Folders that belong to the person who runs the program; tests give their own."""
+
+    home: Path
+    config: Path
+    state: Path
+    data: Path
+
+    @classmethod
+    def of_user(cls) -> Places:
+        """Return the folders of this platform's conventions."""
+        import platformdirs
+
+        return cls(
+            home=Path.home(),
+            config=platformdirs.user_config_path("wikimcp"),
+            state=platformdirs.user_state_path("wikimcp"),
+            data=platformdirs.user_data_path("wikimcp"),
+        )
+
+
+def declared(kind: str, default: object, *choices: str, between: tuple[float, float] | None = None) -> Any:  # noqa: ANN401
+    """Declare a key as a dataclass field; a callable default is called for its value."""
+    low, high = between or (None, None)
+    rule = {"rule": Rule(kind, low, high, choices)}
+    return (
+        field(default_factory=default, metadata=rule)
+        if callable(default)
+        else field(default=default, metadata=rule)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """``allow``: the operator's switch; a caller must ask for drafts as well."""
+
+    allow: bool = declared("flag", False)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The folder where embedding models lie, and the one to use (empty: the default, or any there)."""
+
+    dir: Path = declared("path", lambda: Places.of_user().data / "models")
+    name: str = declared("text", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Cosines at which a bundle is strong or partial; None: the embedder's own calibrated pair."""
+
+    strong_similarity: float | None = declared("number", None, between=(-1, 1))
+    partial_similarity: float | None = declared("number", None, between=(-1, 1))
+    lexical_lift: bool = declared("flag", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """``hnsw_threshold``: chunks above which an approximate index is used where it is installed."""
+
+    hnsw_threshold: int = declared("whole", 250_000, between=(0, 10**9))
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """``file``: whether answers may hold ``file://`` addresses of this machine."""
+
+    file: bool = declared("flag", False)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """``wait_seconds``: how long a call waits for an index that is still being built."""
+
+    wait_seconds: float = declared("number", 2.0, between=(0, 60))
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """The HTTP edge: address, extra Host values, and whether it may bind openly without a key."""
+
+    host: str = declared("text", "127.0.0.1")
+    port: int = declared("whole", 8808, between=(0, 65_535))
+    allowed_hosts: tuple[str, ...] = declared("list", ())
+    allow_anonymous: bool = declared("flag", False)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """``enabled``: whether the knowledge graph and its tools are on."""
+
+    enabled: bool = declared("flag", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """Share of a briefing that its prompt may take beside pins and clusters; the hot page first."""
+
+    prompt_share: float = declared("number", 0.4, between=(0, 1))
+    hot: bool = declared("flag", True)
+
+
+GROUPS: Mapping[str, type] = {
+    group.__name__.lower(): group
+    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Briefing)
+}
+"""Every group by the name its keys begin with."""
