@@ -230,3 +230,27 @@ class Caller:
     labels: frozenset[str] = frozenset()
     operator: bool = False
     scopes: frozenset[str] = frozenset({"mcp_read"})
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """One node of the graph projection; ``id`` is ``page:<slug>``, ``tag:<tag>``, ``external:<key>`` ...
+
+    ``path`` is the page's path relative to the source root, empty for what is no page.
+    """
+
+    id: str
+    label: str
+    kind: str
+    path: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """One edge of the graph projection; ``relation`` in snake case, provenance in the metadata."""
+
+    source: str
+    target: str
+    relation: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
