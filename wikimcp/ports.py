@@ -125,14 +125,10 @@ class DenseIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LexicalChunk:
-    """A chunk as the lexical index takes it; its id is ``page.rev << 16 | position in page.chunks``.
-
-    ``identifiers`` are the tokens of the identifiers in it (``lexical.words``), blank between them.
-    """
+    """A chunk as the lexical index takes it; its id is ``page.rev << 16 | position in page.chunks``."""
 
     heading_path: tuple[str, ...]
     text: str
-    identifiers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +148,24 @@ class LexicalPage:
     headings: tuple[str, ...]
     chunks: tuple[LexicalChunk, ...]
     cjk: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzedPage:
+    """A page's fields as a lexical index stores them, worked out apart from it; ``rev`` as in LexicalPage.
+
+    What ``fields`` are is the matter of the member that made them.
+    """
+
+    rev: int
+    fields: Any
+
+
+class PageAnalysis(Protocol):
+    """Works out what a lexical index stores of a page. Picklable: parsing has several processes."""
+
+    def __call__(self, page: LexicalPage) -> AnalyzedPage:
+        """Return the page as this index takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +215,12 @@ class LexicalSearcher(Protocol):
 class LexicalIndex(Protocol):
     """A lexical index on disk: many readers, one writer at a time."""
 
+    @property
+    def analysis(self) -> PageAnalysis:
+        """What makes of a page what ``write`` takes."""
+
     def write(
-        self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
+        self, *, generation: int, removed: Iterable[int], added: Iterable[AnalyzedPage], fresh: bool = False
     ) -> None:
         """Apply removals (revs) and additions and commit them as ``generation``, durably.
 

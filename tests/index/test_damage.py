@@ -20,7 +20,7 @@ from wikimcp.index.state import StateDir
 from wikimcp.index.store import IndexStore
 from wikimcp.lexical.tantivy import TantivyIndex
 from wikimcp.models import Caller
-from wikimcp.ports import LexicalIndex, LexicalPage, LexicalSearcher
+from wikimcp.ports import AnalyzedPage, LexicalIndex, LexicalSearcher, PageAnalysis
 from wikimcp.vaults.detect import detect
 
 PAGES = 40
@@ -220,8 +220,13 @@ class Halfway:
         self.committed, self.let_on = threading.Event(), threading.Event()
         self.dies, self.worn = False, 0.0
 
+    @property
+    def analysis(self) -> PageAnalysis:
+        """Return that of the index inside."""
+        return self.inner.analysis
+
     def write(
-        self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
+        self, *, generation: int, removed: Iterable[int], added: Iterable[AnalyzedPage], fresh: bool = False
     ) -> None:
         self.inner.write(generation=generation, removed=removed, added=added, fresh=fresh)
         if fresh:

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from wikimcp.lexical.words import has_cjk, identifier_tokens
-from wikimcp.ports import LexicalChunk, LexicalPage, LexicalSearcher
+from wikimcp.lexical.words import has_cjk
+from wikimcp.ports import LexicalChunk, LexicalIndex, LexicalPage, LexicalSearcher
+
+
+class FromPages:
+    """A lexical index that is given pages as they are, and has them analyzed by its member."""
+
+    def __init__(self, index: LexicalIndex) -> None:
+        self._index = index
+        self.searcher, self.waste, self.close = index.searcher, index.waste, index.close
+
+    def write(
+        self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
+    ) -> None:
+        """Write pages, lazily where they come lazily."""
+        pages = map(self._index.analysis, added)
+        self._index.write(generation=generation, removed=removed, added=pages, fresh=fresh)
 
 
 def page(
@@ -23,13 +38,9 @@ def page(
     """Return a page of one chunk for each text."""
     path = path or f"page-{rev}.md"
     title = title or f"Page {rev}"
-    slug = path.rsplit(".", 1)[0]
     texts = [text] if isinstance(text, str) else list(text)
     paths: list[tuple[str, ...]] = [(title, heading) for heading in headings] or [(title,)] * len(texts)
-    chunks = tuple(
-        LexicalChunk(heads, part, " ".join(identifier_tokens(f"{slug} {' '.join(heads)} {part}")))
-        for heads, part in zip(paths, texts, strict=False)
-    )
+    chunks = tuple(LexicalChunk(heads, part) for heads, part in zip(paths, texts, strict=False))
     names = (path, title, summary, *tags, *aliases, cluster)
     return LexicalPage(
         rev=rev,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.index.live_wiki import until
-from tests.lexical.few_pages import page, pages_found
+from tests.lexical.few_pages import FromPages, page, pages_found
 from wikimcp.lexical.segments import Segments
 from wikimcp.lexical.tantivy import TantivyIndex
 
@@ -38,7 +38,7 @@ def test_what_is_deleted_in_large_segments_is_waste() -> None:
 
 
 def test_the_library_merges_when_we_say_it_does_and_its_merges_are_kept(tmp_path: Path) -> None:
-    index = TantivyIndex(tmp_path / "lexical")
+    index = FromPages(TantivyIndex(tmp_path / "lexical"))
     index.write(generation=1, removed=(), added=[page(1, "valve")], fresh=True)
     for generation in range(2, 30):
         index.write(generation=generation, removed=(), added=[page(generation, "valve")])
@@ -53,7 +53,10 @@ def test_the_library_merges_when_we_say_it_does_and_its_merges_are_kept(tmp_path
 
 
 def test_another_writer_need_not_wait_for_a_merge(tmp_path: Path) -> None:
-    first, second = TantivyIndex(tmp_path / "lexical"), TantivyIndex(tmp_path / "lexical")
+    first, second = (
+        FromPages(TantivyIndex(tmp_path / "lexical")),
+        FromPages(TantivyIndex(tmp_path / "lexical")),
+    )
     first.write(generation=1, removed=(), added=[page(1, "valve")], fresh=True)
     for generation in range(2, 10):
         first.write(generation=generation, removed=(), added=[page(generation, "valve " * 2_000)])

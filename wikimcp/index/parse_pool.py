@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from wikimcp.index.prepare import Prepared, Skipped, prepare
-from wikimcp.ports import VaultAdapter
+from wikimcp.ports import PageAnalysis, VaultAdapter
 
 _BATCH = 48
 _AHEAD = 3  # batches a worker has in hand, so that it never waits for the parent
@@ -27,16 +27,16 @@ POOL_FROM = 600  # files; below, starting a process costs more than it brings
 
 
 def prepare_all(
-    adapter: VaultAdapter, paths: Sequence[str], *, workers: int | None = None
+    adapter: VaultAdapter, paths: Sequence[str], *, analyze: PageAnalysis, workers: int | None = None
 ) -> Iterator[Prepared | Skipped]:
     """Yield every file prepared, in no fixed order. ``workers`` None: decided by size and cores."""
     if workers is None:
         workers = spare_workers() if len(paths) >= POOL_FROM else 0
     if workers <= 0:
         for path in paths:
-            yield prepare(adapter, path)
+            yield prepare(adapter, path, analyze=analyze)
         return
-    yield from _with_workers(adapter, paths, workers)
+    yield from _with_workers(adapter, paths, analyze, workers)
 
 
 def spare_workers() -> int:
@@ -44,9 +44,11 @@ def spare_workers() -> int:
     return min((os.cpu_count() or 1) - 1, 3)
 
 
-def _with_workers(adapter: VaultAdapter, paths: Sequence[str], workers: int) -> Iterator[Prepared | Skipped]:
+def _with_workers(
+    adapter: VaultAdapter, paths: Sequence[str], analyze: PageAnalysis, workers: int
+) -> Iterator[Prepared | Skipped]:
     batches = deque(paths[at : at + _BATCH] for at in range(0, len(paths), _BATCH))
-    pool = [_Worker(adapter) for _ in range(workers)]
+    pool = [_Worker(adapter, analyze) for _ in range(workers)]
     try:
         with selectors.DefaultSelector() as selector:
             for worker in pool:
@@ -66,7 +68,7 @@ def _with_workers(adapter: VaultAdapter, paths: Sequence[str], workers: int) -> 
                         yield from results
                 if not ready and batches:
                     for path in batches.popleft():
-                        yield prepare(adapter, path)
+                        yield prepare(adapter, path, analyze=analyze)
     finally:
         for worker in pool:
             worker.stop()
@@ -75,7 +77,7 @@ def _with_workers(adapter: VaultAdapter, paths: Sequence[str], workers: int) -> 
 class _Worker:
     """A child process and the batches it was sent and has not answered."""
 
-    def __init__(self, adapter: VaultAdapter) -> None:
+    def __init__(self, adapter: VaultAdapter, analyze: PageAnalysis) -> None:
         self._process = subprocess.Popen(
             # -P: nothing that lies in the current folder, perhaps a vault, is ever imported.
             [sys.executable, "-P", "-c", "from wikimcp.index.parse_pool import work; work()"],
@@ -87,7 +89,7 @@ class _Worker:
         self.stdout: IO[bytes] = self._process.stdout
         self.sent: deque[Sequence[str]] = deque()
         self.alive = True
-        self._put(adapter)
+        self._put((adapter, analyze))
 
     def _put(self, value: object) -> None:
         try:
@@ -120,14 +122,14 @@ class _Worker:
 
 
 def work() -> None:
-    """Run the worker's side: an adapter first, then batches of paths until stdin closes."""
+    """Run the worker's side: how to read first, then batches of paths until stdin closes."""
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints while parsing must not break the frames
     try:
-        adapter = _read_frame(stdin)
+        adapter, analyze = _read_frame(stdin)
         while True:
             batch = _read_frame(stdin)
-            _write_frame(stdout, [prepare(adapter, path) for path in batch])
+            _write_frame(stdout, [prepare(adapter, path, analyze=analyze) for path in batch])
     except (EOFError, OSError, KeyboardInterrupt):
         return
 

@@ -10,10 +10,17 @@ from datetime import UTC, datetime
 
 from wikimcp.errors import WikimcpError
 from wikimcp.index.records import PageRecord, Row, body_row, record_of
-from wikimcp.lexical.words import has_cjk, identifier_tokens
+from wikimcp.lexical.words import has_cjk
 from wikimcp.markdown.tokens import visible_text
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage
-from wikimcp.ports import FileContent, LexicalChunk, LexicalPage, VaultAdapter
+from wikimcp.ports import (
+    AnalyzedPage,
+    FileContent,
+    LexicalChunk,
+    LexicalPage,
+    PageAnalysis,
+    VaultAdapter,
+)
 from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
 from wikimcp.retrieval.traits import section_traits
 
@@ -26,7 +33,7 @@ class Prepared:
 
     record: PageRecord
     body: Row
-    lexical: LexicalPage
+    lexical: AnalyzedPage
     declared_id: str
 
 
@@ -43,7 +50,7 @@ class Skipped:
     stamp: FileStamp | None = None
 
 
-def prepare(adapter: VaultAdapter, path: str) -> Prepared | Skipped:
+def prepare(adapter: VaultAdapter, path: str, *, analyze: PageAnalysis) -> Prepared | Skipped:
     """Read and parse one file. One bad file costs one file: whatever goes wrong is a Skipped."""
     try:
         content = adapter.read(path)
@@ -57,14 +64,14 @@ def prepare(adapter: VaultAdapter, path: str) -> Prepared | Skipped:
         why = next(iter(content.diagnostics), Diagnostic("binary", "not a text file"))
         return Skipped(path, why, stamp=content.stamp)
     try:
-        return _prepared(adapter, content)
+        return _prepared(adapter, content, analyze)
     except Exception:
         log.exception("parsing %s failed", path)
         why = Diagnostic("unparsed", "reading this file failed; the server's log holds the details")
         return Skipped(path, why, stamp=content.stamp)
 
 
-def _prepared(adapter: VaultAdapter, content: FileContent) -> Prepared:
+def _prepared(adapter: VaultAdapter, content: FileContent, analyze: PageAnalysis) -> Prepared:
     page = adapter.parse(content)
     updated_at = page.updated_at or iso_time(content.stamp.mtime_ns)
     record = record_of(page, rev=0, version=page.fixed_version, stamp=content.stamp, updated_at=updated_at)
@@ -80,7 +87,7 @@ def _prepared(adapter: VaultAdapter, content: FileContent) -> Prepared:
     return Prepared(
         record=record,
         body=body_row(0, page, traits=_traits(page, content.text), chunk_keys=keys),
-        lexical=lexical_page(page, record, texts),
+        lexical=analyze(lexical_page(page, record, texts)),
         declared_id="" if record.id_derived else page.canonical_id,
     )
 
@@ -105,8 +112,7 @@ def _traits(page: ParsedPage, text: str) -> bytes:
 def lexical_page(
     page: ParsedPage, record: PageRecord, texts: Sequence[tuple[tuple[str, ...], str]]
 ) -> LexicalPage:
-    """Return the page as the lexical index takes it."""
-    slug = page.path.rsplit(".", 1)[0]
+    """Return what of a page is searched by words."""
     names = (page.path, page.title, page.summary, *page.tags, *page.aliases, record.cluster)
     return LexicalPage(
         rev=0,
@@ -117,10 +123,7 @@ def lexical_page(
         tags=page.tags,
         aliases=page.aliases,
         headings=tuple(section.heading for section in page.body.sections if section.heading_path),
-        chunks=tuple(
-            LexicalChunk(path, text, " ".join(identifier_tokens(f"{slug} {' '.join(path)} {text}")))
-            for path, text in texts
-        ),
+        chunks=tuple(LexicalChunk(path, text) for path, text in texts),
         cjk=has_cjk(" ".join(names)) or any(has_cjk(text) for _, text in texts),
     )
 

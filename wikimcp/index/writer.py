@@ -19,7 +19,7 @@ from wikimcp.index.parse_pool import prepare_all
 from wikimcp.index.prepare import Prepared, Skipped
 from wikimcp.index.records import PageRecord, Row, SkippedFile, page_row
 from wikimcp.models import Scan
-from wikimcp.ports import LexicalIndex, LexicalPage, VaultAdapter
+from wikimcp.ports import AnalyzedPage, LexicalIndex, VaultAdapter
 
 Progress = Callable[[str, int, int], None]
 _BATCH = 256
@@ -78,8 +78,8 @@ class IndexWriter:
         with self._catalog.transaction():
             applied = Applied(self._catalog.generation())
             next_rev = self._catalog.next_rev()
-            hidden: list[LexicalPage] = []
-            source = prepare_all(self._adapter, changes.read, workers=workers)
+            hidden: list[AnalyzedPage] = []
+            source = prepare_all(self._adapter, changes.read, analyze=self._lexical.analysis, workers=workers)
             pages = self._store(source, known, applied, next_rev, hidden, progress, total=len(changes.read))
             gone = list(changes.removed)
             self._ledger.retire(record.path for record in gone)  # first: what comes may be what went
@@ -106,10 +106,10 @@ class IndexWriter:
 
     def _commit_lexical(
         self,
-        pages: Iterable[LexicalPage],
+        pages: Iterable[AnalyzedPage],
         gone: Sequence[PageRecord],
         applied: Applied,
-        hidden: list[LexicalPage],
+        hidden: list[AnalyzedPage],
         *,
         fresh: bool,
     ) -> None:
@@ -126,11 +126,11 @@ class IndexWriter:
         known: dict[str, PageRecord],
         applied: Applied,
         next_rev: int,
-        hidden: list[LexicalPage],
+        hidden: list[AnalyzedPage],
         progress: Progress | None,
         *,
         total: int,
-    ) -> Iterator[LexicalPage]:
+    ) -> Iterator[AnalyzedPage]:
         """Store prepared pages in the catalog and yield those that everybody may see."""
         done = 0
         for batch in _batches(source):
@@ -139,7 +139,7 @@ class IndexWriter:
             page_rows: list[Row] = []
             body_rows: list[Row] = []
             replaced: list[int] = []
-            ready: list[LexicalPage] = []
+            ready: list[AnalyzedPage] = []
             for item in fresh:
                 path = item.record.path
                 rev = next_rev + len(applied.added)

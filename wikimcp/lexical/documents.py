@@ -1,46 +1,102 @@
-"""A page as the documents of a lexical index: one of the whole page, one of each chunk."""
+"""A page as the documents of a lexical index: one of the whole page, one of each chunk.
+
+Their fields hold tokens with blanks between them, so that the index itself has only to split. The
+dear part is `analyzed`, which needs no index; `documents` puts together what it found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from wikimcp.lexical.words import cjk_tokens, readable
-from wikimcp.ports import LexicalPage
+from wikimcp.lexical.vocabulary import Text, Vocabulary
+from wikimcp.lexical.words import cjk_tokens, identifier_tokens, readable
+from wikimcp.ports import AnalyzedPage, LexicalPage
 
-
-def page_document(page: LexicalPage) -> dict[str, Any]:
-    """Return the fields of a whole page."""
-    names = (page.title, readable(_slug(page)), page.summary, *page.tags, *page.aliases, page.cluster)
-    body = "\n".join(chunk.text for chunk in page.chunks)
-    document: dict[str, Any] = {"rev": page.rev, "all": f"{' . '.join(names)} . {body}", "exact": body}
-    if page.cjk:
-        document["cjk"] = " ".join(cjk_tokens(document["all"]))
-    return document
+Document = dict[str, Any]
 
 
-def chunk_documents(page: LexicalPage) -> Iterator[dict[str, Any]]:
-    """Yield the fields of each chunk, in the context of its page."""
+class ChunkFields(NamedTuple):
+    """A chunk in tokens: its headings, its text, identifiers of both, and CJK characters and pairs."""
+
+    heads: Text
+    text: Text
+    identifiers: str
+    cjk: str
+
+
+class PageFields(NamedTuple):
+    """A page in tokens: its names with one of each stop word it holds, summary and tags, its chunks."""
+
+    names: str
+    meta: str
+    cjk: str
+    chunks: tuple[ChunkFields, ...]
+
+
+def analyzed(page: LexicalPage, vocabulary: Vocabulary) -> AnalyzedPage:
+    """Return a page in tokens.
+
+    Stop words count for nothing beside other words: but for ``exact`` of a chunk, whose tokens stand in
+    order, fields go without them, and a page names each once, so that it is known how many pages hold it.
+    """
+    slug = page.path.rsplit(".", 1)[0]
+    stops: set[str] = set()
+    names = " . ".join((page.title, readable(slug), page.summary, *page.tags, *page.aliases, page.cluster))
     meta = " . ".join((page.summary, *page.tags, *page.aliases, page.cluster))
-    slug = _slug(page)
-    first = page.rev << 16
-    for ordinal, chunk in enumerate(page.chunks):
+    named, about = vocabulary.text(names, stops), vocabulary.text(meta)
+    chunks = []
+    for chunk in page.chunks:
         path = chunk.heading_path[1:] if chunk.heading_path[:1] == (page.title,) else chunk.heading_path
         heads = " . ".join((page.title, *path))
-        document: dict[str, Any] = {
-            "rev": page.rev,
-            "chunk": first | ordinal,
-            "heads": heads,
+        said = f"{slug} {' '.join(chunk.heading_path)} {chunk.text}"
+        chunks.append(
+            ChunkFields(
+                heads=vocabulary.text(heads),
+                text=vocabulary.text(chunk.text, stops),
+                identifiers=" ".join(identifier_tokens(said)),
+                cjk=_cjk(f"{slug} {heads} {meta} {chunk.text}") if page.cjk else "",
+            )
+        )
+    return AnalyzedPage(
+        page.rev,
+        PageFields(
+            names=f"{named.stems} {vocabulary.stems_of(stops)}",
+            meta=about.stems,
+            cjk=_cjk("\n".join((names, *(chunk.text for chunk in page.chunks)))) if page.cjk else "",
+            chunks=tuple(chunks),
+        ),
+    )
+
+
+def documents(page: AnalyzedPage) -> tuple[Document, list[Document]]:
+    """Return the fields of a whole page, and those of each chunk in the context of its page."""
+    fields: PageFields = page.fields
+    chunks = fields.chunks
+    whole: Document = {
+        "rev": page.rev,
+        "all": " ".join([fields.names, *[chunk.text.stems for chunk in chunks]]),
+        "exact": " ".join([chunk.text.tokens for chunk in chunks]),
+        "cjk": fields.cjk,
+    }
+    return whole, _chunk_documents(page.rev, fields.meta, chunks)
+
+
+def _chunk_documents(rev: int, meta: str, chunks: Sequence[ChunkFields]) -> list[Document]:
+    return [
+        {
+            "rev": rev,
+            "chunk": rev << 16 | ordinal,
+            "heads": heads.stems,
             "meta": meta,
-            "body": chunk.text,
-            "exact": f"{heads} . {chunk.text}",
+            "body": text.stems,
+            "exact": f"{heads.tokens} {text.tokens}",
+            "ident": identifiers,
+            "cjk": cjk,
         }
-        if chunk.identifiers:
-            document["ident"] = chunk.identifiers
-        if page.cjk:
-            document["cjk"] = " ".join(cjk_tokens(f"{slug} {heads} {meta} {chunk.text}"))
-        yield document
+        for ordinal, (heads, text, identifiers, cjk) in enumerate(chunks)
+    ]
 
 
-def _slug(page: LexicalPage) -> str:
-    return page.path.rsplit(".", 1)[0]
+def _cjk(text: str) -> str:
+    return " ".join(cjk_tokens(text))

@@ -6,7 +6,7 @@ Queries are built term by term, never parsed, so any string is a query. The only
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from wikimcp.lexical.documents import chunk_documents, page_document
+from wikimcp.lexical.documents import analyzed, documents
 from wikimcp.lexical.segments import Segments
 from wikimcp.lexical.terms import Term, idf, is_content, translated, utf8
+from wikimcp.lexical.vocabulary import Vocabulary
 from wikimcp.lexical.words import (
     CJK_RUN,
     STOP_WORDS,
@@ -24,7 +25,7 @@ from wikimcp.lexical.words import (
     identifier_tokens,
 )
 from wikimcp.lexical.writers import Writers
-from wikimcp.ports import LexicalHits, LexicalPage, LexicalTerm
+from wikimcp.ports import AnalyzedPage, LexicalHits, LexicalPage, LexicalTerm, PageAnalysis
 
 # Weights of a term's fields in a chunk, found on the eval; every field scores with the idf that the
 # term has among pages, so that a rare heading does not count more than a rare word.
@@ -57,13 +58,17 @@ class TantivyIndex:
                 path = folder / name
                 path.mkdir(parents=True, exist_ok=True)
                 index = tantivy.Index(schema, path=str(path))
-                for analyzer, build in _ANALYZERS.items():
-                    index.register_tokenizer(analyzer, build())
+                index.register_tokenizer(_TOKENS, _tokens())
                 self._open[name] = index
         self._writers = Writers(folder, self._open)
 
+    @property
+    def analysis(self) -> PageAnalysis:
+        """What makes of a page what ``write`` takes."""
+        return analysis
+
     def write(
-        self, *, generation: int, removed: Iterable[int], added: Iterable[LexicalPage], fresh: bool = False
+        self, *, generation: int, removed: Iterable[int], added: Iterable[AnalyzedPage], fresh: bool = False
     ) -> None:
         """Apply removals and additions and commit them as ``generation``.
 
@@ -85,7 +90,7 @@ class TantivyIndex:
         writers: Mapping[str, Any],
         generation: int,
         removed: Iterable[int],
-        added: Iterable[LexicalPage],
+        added: Iterable[AnalyzedPage],
         *,
         fresh: bool,
     ) -> None:
@@ -95,9 +100,10 @@ class TantivyIndex:
             chunks.delete_all_documents()
             pages.delete_all_documents()
         for page in added:
-            pages.add_document(from_dict(page_document(page), self._schemas["pages"]))
-            for document in chunk_documents(page):
-                chunks.add_document(from_dict(document, self._schemas["chunks"]))
+            whole, parts = documents(page)
+            pages.add_document(from_dict(whole, self._schemas["pages"]))
+            for part in parts:
+                chunks.add_document(from_dict(part, self._schemas["chunks"]))
         gone = list(dict.fromkeys(removed))
         for name, writer in writers.items():
             schema = self._schemas[name]
@@ -364,6 +370,16 @@ class TantivySearcher:
             wanted *= 4
 
 
+def analysis(page: LexicalPage) -> AnalyzedPage:
+    """Return a page in the tokens and stems that the fields of both indexes hold."""
+    return analyzed(page, _vocabulary())
+
+
+@cache
+def _vocabulary() -> Vocabulary:
+    return Vocabulary(_plain().analyze, _stemmed().analyze)
+
+
 def _stemmed() -> Any:  # noqa: ANN401 - tantivy ships no types
     builder = (
         TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(60)).filter(Filter.lowercase())
@@ -379,21 +395,16 @@ def _plain() -> Any:  # noqa: ANN401
 
 
 def _tokens() -> Any:  # noqa: ANN401
-    return (
-        TextAnalyzerBuilder(Tokenizer.whitespace())
-        .filter(Filter.lowercase())
-        .filter(Filter.ascii_fold())
-        .build()
-    )
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
-_ANALYZERS = {"stemmed": _stemmed, "plain": _plain, "tokens": _tokens}
+_TOKENS = "tokens"  # every field holds tokens already, with blanks between them
 
 
 def _page_schema() -> Any:  # noqa: ANN401
     builder = _common_schema()
-    builder.add_text_field("all", tokenizer_name="stemmed", index_option="freq")
-    builder.add_text_field("exact", tokenizer_name="plain", index_option="freq")
+    builder.add_text_field("all", tokenizer_name=_TOKENS, index_option="freq")
+    builder.add_text_field("exact", tokenizer_name=_TOKENS, index_option="freq")
     return builder.build()
 
 
@@ -401,9 +412,9 @@ def _chunk_schema() -> Any:  # noqa: ANN401
     builder = _common_schema()
     builder.add_unsigned_field("chunk", fast=True)
     for field in _CHUNK_WEIGHTS:
-        builder.add_text_field(field, tokenizer_name="stemmed", index_option="freq")
-    builder.add_text_field("exact", tokenizer_name="plain", index_option="position")
-    builder.add_text_field("ident", tokenizer_name="tokens", index_option="freq")
+        builder.add_text_field(field, tokenizer_name=_TOKENS, index_option="freq")
+    builder.add_text_field("exact", tokenizer_name=_TOKENS, index_option="position")
+    builder.add_text_field("ident", tokenizer_name=_TOKENS, index_option="freq")
     return builder.build()
 
 
@@ -411,5 +422,5 @@ def _common_schema() -> Any:  # noqa: ANN401
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("rev", indexed=True, fast=True)
     builder.add_unsigned_field(_GENERATION, fast=True)
-    builder.add_text_field("cjk", tokenizer_name="tokens", index_option="freq")
+    builder.add_text_field("cjk", tokenizer_name=_TOKENS, index_option="freq")
     return builder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 _STOP_WORDS = """
@@ -37,6 +38,7 @@ _IDENTIFIER = re.compile(
 _LONGEST = 80
 _MOST_REMEMBERED = 250_000
 _EDGES = ".:/@\\-"
+_AROUND = "".join(sorted(set(string.punctuation) - set("+#_")))
 
 
 def identifiers(text: str) -> list[str]:
@@ -47,27 +49,30 @@ def identifiers(text: str) -> list[str]:
 
 def identifier_tokens(text: str) -> list[str]:
     """Return each distinct identifier of a text in lower case, whole and by its parts, in no fixed order."""
-    tokens: list[str] = []
-    for word in set(_WORD.findall(text)):
-        found = _remembered.get(word)
-        if found is None:
-            found = _remember(word)
-        if found:
-            tokens.extend(found)
-    return tokens
+    found = map(_remembered.__getitem__, set(text.split()))
+    return [token for tokens in found if tokens for token in tokens]
 
 
-# Words repeat: a million words of a vault are some hundred thousand different ones.
-_remembered: dict[str, tuple[str, ...]] = {}
+class _Remembered(dict[str, tuple[str, ...]]):
+    """Identifier tokens by what stands between blanks: a million words are some ten thousand different."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        bare = piece.strip(_AROUND)
+        if bare.isalpha() and (bare.islower() or bare.istitle()):
+            found: tuple[str, ...] = ()
+        else:
+            found = tuple(
+                dict.fromkeys(
+                    token for word in _WORD.findall(piece) for token in _tokens_of(word.strip(_EDGES))
+                )
+            )
+        self[piece] = found
+        return found
 
 
-def _remember(word: str) -> tuple[str, ...]:
-    if len(_remembered) >= _MOST_REMEMBERED:
-        _remembered.clear()
-    bare = word.strip(_EDGES)
-    plain = bare.isalpha() and (bare.islower() or bare.istitle())
-    found = _remembered[word] = () if plain else _tokens_of(bare)
-    return found
+_remembered = _Remembered()
 
 
 def _tokens_of(word: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from urllib.parse import quote
 
 from wikimcp.markdown.tokens import CJK
@@ -40,5 +41,10 @@ def text_cost(text: str) -> int:
 
 def path_cost(heading_path: Sequence[str]) -> int:
     """Return the quarters of a heading path in one cited section: two lists and part of its uri."""
-    lists = 2 * sum(text_cost(heading) + 3 for heading in heading_path)
-    return lists + sum(len(quote(heading, safe="", errors="replace")) + 1 for heading in heading_path)
+    return sum(map(_heading_cost, heading_path))
+
+
+@lru_cache(maxsize=16_384)
+def _heading_cost(heading: str) -> int:
+    """Return the quarters of one heading of a path; those of a page's title are asked for again and again."""
+    return 2 * (text_cost(heading) + 3) + len(quote(heading, safe="", errors="replace")) + 1
