@@ -109,7 +109,8 @@ class ParsedBody:
     """What the markdown of one page holds, in file order.
 
     ``hidden`` are the ranges (start, end) inside of sections that are no body text, as an outliner's
-    property lines are not: cited with their section, but neither searched nor embedded.
+    property lines are not: cited with their section, but neither searched nor embedded. ``comments``
+    are those of them that are left out of a returned passage as well.
     """
 
     sections: tuple[Section, ...]
@@ -121,6 +122,7 @@ class ParsedBody:
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
+    comments: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,14 @@ from wikimcp.index.records import (
     Row,
     SkippedFile,
     body_from_row,
+    comments_from_cell,
     page_from_row,
     sections_from_cell,
 )
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.models import Diagnostic, FileStamp, Section
 
-FORMAT = 3
+FORMAT = 4
 
 _BUSY_SECONDS = 10.0
 _SCHEMA = f"""
@@ -162,6 +163,11 @@ class Catalog:
         with translated():
             row = self.connection.execute("SELECT sections FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else sections_from_cell(row[0])
+
+    def comments(self, rev: int) -> tuple[tuple[int, int], ...]:
+        """Return the comments of one rev: none when it is no longer there."""
+        rows = self._rows("SELECT rest FROM bodies WHERE rev=?", (rev,))
+        return comments_from_cell(rows[0][0]) if rows else ()
 
     def links(self) -> list[tuple[int, str]]:
         """Return (rev, links cell) of every page that has links."""

@@ -18,7 +18,7 @@ from wikimcp.index.dense_state import DenseHits, DenseState
 from wikimcp.index.ledger import path_of_former_id
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
-from wikimcp.markdown.tokens import LineIndex, span_sha256
+from wikimcp.markdown.tokens import LineIndex, span_sha256, visible_text
 from wikimcp.models import Citation, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
@@ -45,6 +45,7 @@ class Reading:
         self.touched: dict[str, PageRecord] = {}
         self._texts: dict[int, str] = {}
         self._lines: dict[int, LineIndex] = {}
+        self._comments: dict[int, tuple[tuple[int, int], ...]] = {}
 
     @property
     def pages(self) -> Sequence[PageRecord]:
@@ -150,6 +151,19 @@ class Reading:
                 raise Stale(page.path)
             found = self._texts[page.rev] = content.text
         return found
+
+    def shown(self, page: PageRecord, text: str, start: int, end: int) -> str:
+        """Return ``text[start:end]``, ``text`` being the page's text, as a passage: without comments.
+
+        Blank lines that a comment leaves at either end go with it. A citation is that of the whole span.
+        """
+        comments = self._comments.get(page.rev)
+        if comments is None:
+            comments = self._comments[page.rev] = self.view.snapshot.catalog.comments(page.rev)
+        if not comments:
+            return text[start:end]
+        shown = visible_text(text, start, end, hidden=comments)
+        return shown if len(shown) == end - start else shown.strip("\r\n").rstrip()
 
     def cite(
         self, page: PageRecord, text: str, start: int, end: int, heading_path: tuple[str, ...]
