@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from wikimcp.markdown.dates import read_time
 from wikimcp.markdown.inline import is_tag
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.publication import fold_key
@@ -66,6 +67,12 @@ def canonical_id(data: Mapping[str, Any]) -> str:
     return ""
 
 
+def unreadable_ids(data: Mapping[str, Any]) -> list[str]:
+    """Return the keys of ids whose value is none: a flag, a mapping or several values."""
+    keys = [key for key in ("canonical_id", "id", "object_id") if data.get(key) not in (None, "", [])]
+    return [key for key in keys if not canonical_id({key: data[key]})]
+
+
 def aliases(fields: Fields) -> tuple[str, ...]:
     """Return the other names of a page; an alias may hold no comma unless it stands in a list."""
     return tuple(target_name(alias) for alias in fields.texts("aliases", "alias"))
@@ -106,17 +113,28 @@ def fixed_version(data: Mapping[str, Any]) -> int:
     return int(text) if _POSITIVE.fullmatch(text) else 0
 
 
+_UPDATED = ("updatedat", "lastupdated", "updated", "generated.at")
+
+
 def updated_at(fields: Fields) -> str:
-    """Return when the page says it was updated; empty when it does not."""
+    """Return when the page says it was updated, in ISO 8601; empty when it does not, or not readably."""
+    return next((time for _, text in _update_texts(fields) if (time := read_time(text))), "")
+
+
+def unreadable_dates(fields: Fields) -> list[str]:
+    """Return the keys that shall say when the page was updated and hold no date that can be read."""
+    return [key for key, text in _update_texts(fields) if not read_time(text)]
+
+
+def _update_texts(fields: Fields) -> Iterator[tuple[str, str]]:
+    """Yield what the page says of its last update, as (folded key, text), the best key first."""
+    for key in _UPDATED:
+        if text := fields.text(key):
+            yield key, text
     generated = fields.value("generated")
     nested = generated.get("at") if isinstance(generated, dict) else None
-    return (
-        fields.text("updatedat")
-        or fields.text("lastupdated")
-        or fields.text("updated")
-        or fields.text("generated.at")
-        or (str(nested) if isinstance(nested, str | int) else "")
-    )
+    if isinstance(nested, str | int) and nested:
+        yield "generated", str(nested)
 
 
 def cut_at_word(text: str, length: int = SUMMARY_LENGTH) -> str:
