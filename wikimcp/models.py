@@ -95,6 +95,11 @@ class Diagnostic:
     line: int = 0
 
 
+LINK_SERVED_ONCE = "link_served_once"
+"""The code of a link to what is in the vault under another name: nothing is lost, and only the operator is
+told, since a caller must not learn that a withheld page has a second name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A block-level element of the body (paragraph, fence, list item, table row ...): a cut point."""

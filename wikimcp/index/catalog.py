@@ -29,7 +29,7 @@ from wikimcp.index.records import (
     sections_from_cell,
 )
 from wikimcp.index.stale import BusyError, IndexDamaged
-from wikimcp.models import Diagnostic, FileStamp, Section
+from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, Section
 
 FORMAT = 4
 
@@ -208,8 +208,9 @@ class Catalog:
         ]
 
     def skipped_count(self) -> int:
-        """Return how many files are not served."""
-        return int(self._rows("SELECT count(DISTINCT path) FROM skipped")[0][0])
+        """Return how many files are not served under any name."""
+        query = "SELECT count(DISTINCT path) FROM skipped WHERE code <> ?"
+        return int(self._rows(query, (LINK_SERVED_ONCE,))[0][0])
 
     def diagnosed(self) -> list[tuple[int, str]]:
         """Return (rev, rest cell as JSON text) of the pages that have diagnostics."""

@@ -19,7 +19,7 @@ from wikimcp.index.ledger import path_of_former_id
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.tokens import LineIndex, span_sha256, visible_text
-from wikimcp.models import Citation, Section
+from wikimcp.models import LINK_SERVED_ONCE, Citation, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
 
@@ -106,7 +106,8 @@ class Reading:
             if wanted in (path, path.rpartition(".")[0]):
                 raise Unavailable(f"{wanted!r} is changing right now", hint="Ask again in a moment.")
         for file in self.view.snapshot.catalog.skipped():
-            if wanted in (file.path, file.path.rpartition(".")[0]):
+            named = wanted in (file.path, file.path.rpartition(".")[0])
+            if named and file.why.code != LINK_SERVED_ONCE:
                 raise Unavailable(f"{wanted!r} is in the vault but is not served: {file.why.message}")
 
     def by_id(self, canonical_id: str) -> PageRecord | None:
