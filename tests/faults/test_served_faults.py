@@ -80,7 +80,8 @@ def test_b47_a_section_is_read_whole_or_says_where_it_goes_on(tmp_path: Path) ->
     with served(put(tmp_path / "v", {"a.md": text}), answer_tokens=2_000) as wiki:
         (parent,) = wiki.call("read_pages", slugs=["a"], heading="Parent")["pages"]
         assert parent["content"] == "## Parent\n\nabove\n\n### Kid\n\nbelow\n"
-        parts, cursor = [], ""
+        parts: list[str] = []
+        cursor = ""
         while not parts or cursor:
             (page,) = wiki.call("read_pages", slugs=["a"], heading="Long", cursor=cursor)["pages"]
             parts.append(page["content"])
@@ -259,7 +260,8 @@ def test_b81_pages_of_a_long_note_join_to_the_file_and_a_made_up_cursor_is_told(
 ) -> None:
     text = "# Long\n\n" + "".join(f"Line {n} of a long note, with words.\n" for n in range(2_500))
     with served(put(tmp_path / "v", {"a.md": text})) as wiki:
-        parts, at = [], ""
+        parts: list[str] = []
+        at = ""
         while not parts or at:
             (page,) = wiki.call("read_pages", slugs=["a"], cursor=at)["pages"]
             parts.append(page["content"])

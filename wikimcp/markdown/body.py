@@ -19,6 +19,10 @@ from wikimcp.markdown.tokens import LineIndex, visible_text
 from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
 _HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
+# Zero-width space, word joiner, byte order mark, soft hyphen: nobody who names a heading can type them.
+# Joiners stay, as scripts and emoji need them.
+_SHOWS_NOTHING = dict.fromkeys((0x200B, 0x2060, 0xFEFF, 0xAD))
+_CONFLICT = re.compile(r"^<{7} [^\n]*\n(?:[^\n]*\n)*?={7}[ \t]*\n(?:[^\n]*\n)*?>{7}(?: |$)", re.MULTILINE)
 _COMMENT = re.compile(r"%%.*?%%")
 _PARAGRAPH_MARKS = re.compile(r"\{\{.*?\}\}|\[?\{(?:ALLOW|DENY)\b[^}]*\}\]?|(?:^|\s)\^[A-Za-z0-9-]+\s*$")
 LONGEST_HEADING = 600
@@ -69,7 +73,7 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         block_ids=tuple(marks.block_ids),
         first_paragraph=_first_paragraph(body, outline, marks),
         fields={key: tuple(values) for key, values in fields.items()},
-        diagnostics=_diagnostics(outline),
+        diagnostics=(*_diagnostics(outline), *_conflicts(body, start, lines)),
         hidden=comments,
         comments=comments,
     )
@@ -118,6 +122,8 @@ def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
             continue
         if len(text) <= _LONGEST_CLEANED and ("[[" in text or "{" in text or "^" in text or "%%" in text):
             text = display_text(_HEADING_MARKS.sub("", text))
+        if not text.isascii():
+            text = text.translate(_SHOWS_NOTHING)
         text = _shortened(" ".join(text.split()))
         headings.append(heading if text == heading.text else heading._replace(text=text))
     return headings
@@ -244,3 +250,11 @@ def _diagnostics(outline: Outline) -> tuple[Diagnostic, ...]:
         message = f"{outline.skipped_headings} headings past the limit do not open sections"
         return (Diagnostic("too_many_headings", message),)
     return ()
+
+
+def _conflicts(body: str, start: int, lines: LineIndex) -> tuple[Diagnostic, ...]:
+    """Return a note on the first place where a merge left both sides of a conflict in the text."""
+    if "<<<<<<< " not in body or (match := _CONFLICT.search(body)) is None:
+        return ()
+    message = "a merge was not finished here: both sides of a conflict are in the text"
+    return (Diagnostic("merge_conflict", message, lines.line(match.start() + start)),)

@@ -1,4 +1,4 @@
-"""Where a body holds comments: what its writer keeps from readers, in ``%%`` marks or as HTML comments.
+"""Where a body holds what no reader sees: comments in ``%%`` marks or of HTML, and the bytes of pictures.
 
 Their text is neither searched nor embedded nor part of a returned passage; spans, lines and hashes stay
 those of the file. Links in them are read, and flagged, elsewhere.
@@ -19,12 +19,14 @@ _DEFINITION = re.compile(
     r"^ {0,3}\[(?://|comment|_|\^_\^)\]:[ \t]*(?:#|<>|<#>)[ \t]+(?:\([^\n]*\)|\"[^\n]*\"|'[^\n]*')[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_DATA = re.compile(r"data:[\w/+.-]{0,80};base64,([A-Za-z0-9+/=]{200,})")
 _CLOSED = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 def comment_spans(body: str, outline: Outline, marked: Ranges) -> Spans:
-    """Return the comments of a body, sorted and apart; ``marked`` are those between ``%%`` marks.
+    """Return the comments and embedded data of a body, sorted and apart.
 
+    ``marked`` are the comments between ``%%`` marks.
     A comment that has its lines for itself takes the last line's end with it.
     """
     spans = marked.spans() if marked else []
@@ -32,6 +34,8 @@ def comment_spans(body: str, outline: Outline, marked: Ranges) -> Spans:
         spans += (m.span() for m in _CLOSED.finditer(body)) if outline.failed else _html(body, outline)
     if "]:" in body:
         spans += (m.span() for m in _DEFINITION.finditer(body) if not outline.is_opaque(m.start()))
+    if ";base64," in body:  # a picture's bytes are no text; what is around them stays
+        spans += (m.span(1) for m in _DATA.finditer(body))
     return joined(_own_lines(body, *span) for span in spans) if spans else ()
 
 

@@ -37,6 +37,7 @@ _LONE_SIGN = re.compile(
     r"(?P<value>[\w-]+)[ \t]*$",
     re.MULTILINE,
 )
+_ODD_BLANK = re.compile("[\t\u00a0\u2007\u202f\u3000]")
 _TAG_COMMENT = re.compile(r"^([Tt]ags?|[Aa]lias(?:es)?)[ \t]*:[ \t]+#[^\s#]", re.MULTILINE)
 _HEAD_LIMIT = 8 * 1024
 
@@ -89,19 +90,27 @@ class _Reader:
 
     def parse(self, block: str, start: int) -> YamlDocument | None:
         """Parse as YAML, with tabs as blanks if need be; None (and a diagnostic) when it is not YAML."""
+        first: YamlFault | None = None
+        document: YamlDocument | None = None
         try:
-            return load_yaml(block)
+            document = load_yaml(block)
         except YamlFault as fault:
             first = fault
-        if "\t" in block:
+        if document is not None and not (_is_prose(document) and _ODD_BLANK.search(block)):
+            return document
+        if (odd := _ODD_BLANK.search(block)) is not None:
             try:
-                document = load_yaml(block.replace("\t", " "))
+                again = load_yaml(_ODD_BLANK.sub(" ", block))
             except YamlFault:
                 pass
             else:
-                line = self.line(start + max(block.find("\t"), 0))
-                self.note("frontmatter_tabs", "tabs in the frontmatter were read as blanks", line)
-                return document
+                if document is None or not _is_prose(again):
+                    what = "tabs" if odd[0] == "\t" else "blanks that are none to YAML"
+                    message = f"{what} in the frontmatter were read as blanks"
+                    self.note("frontmatter_tabs", message, self.line(start + odd.start()))
+                    return again
+        if first is None:
+            return document
         line = self.line(start + first.index)
         self.note("frontmatter_invalid", f"the frontmatter is not valid YAML: {first.reason}", line)
         return None

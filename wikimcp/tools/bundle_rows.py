@@ -127,7 +127,7 @@ def comment_notes(choice: Choice) -> Iterator[str]:
     numbers = [str(number) for number, span in enumerate(choice.spans, start=1) if span.without_comments]
     if numbers:
         what = "section" if len(numbers) == 1 else "sections"
-        yield f"{what} {', '.join(numbers)}: comments are left out of the text; the citation spans them"
+        yield f"{what} {', '.join(numbers)}: comments are left out; the citation spans them"
 
 
 def coverage_row(

@@ -16,6 +16,7 @@ SUMMARY_LENGTH = 240
 
 _COMMA = re.compile(r"[,;]")
 _NAMES = re.compile(r"(?:\[\[[^\[\]\n]*\]\]|[^,])+")
+_WORDS = re.compile(r"\[\[[^\[\]\n]*\]\]|\S+")
 _SNAKE = re.compile(r"[^\w]+")
 _POSITIVE = re.compile(r"[1-9]\d{0,8}")
 
@@ -75,15 +76,16 @@ def unreadable_ids(data: Mapping[str, Any]) -> list[str]:
 
 def aliases(fields: Fields) -> tuple[str, ...]:
     """Return the other names of a page; an alias may hold no comma unless it stands in a list."""
-    return tuple(target_name(alias) for alias in fields.texts("aliases", "alias"))
+    return unique(target_name(alias) for key in ("aliases", "alias") for alias in fields.texts(key))
 
 
 def tags(fields: Fields, inline: tuple[str, ...]) -> tuple[str, ...]:
     """Return the tags of frontmatter and text, without ``#``; equal ones by case count once."""
-    value = fields.value("tags", "tag")
-    if value is None and not inline:
+    values = [value for key in ("tags", "tag") if (value := fields.value(key)) is not None]
+    if not values and not inline:
         return ()
-    return unique((*(tag for tag in _written_tags(value) if is_tag(tag)), *inline), fold=True)
+    written = (tag for value in values for tag in _written_tags(value) if is_tag(tag))
+    return unique((*written, *inline), fold=True)
 
 
 def ignored_tags(fields: Fields, line: int) -> tuple[Diagnostic, ...]:
@@ -187,8 +189,8 @@ def _references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
 def _written_tags(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     """Yield tags as written; a text is split at commas, or at blanks when it has no comma."""
     if isinstance(value, str):
-        text = value.strip().strip("[]")
-        parts: Iterable[str] = _COMMA.split(text) if _COMMA.search(text) else text.split()
+        text = value.strip() if "[[" in value else value.strip().strip("[]")
+        parts: Iterable[str] = _COMMA.split(text) if _COMMA.search(text) else _WORDS.findall(text)
     else:
         parts = _scalars(value)
     for part in parts:

@@ -167,9 +167,12 @@ class _Walker:
         try:
             status = os.stat(real)
         except OSError:
+            self.note(path, "link_broken", "a symbolic link that leads nowhere")
             return
         if stat.S_ISREG(status.st_mode):
             self.files.append(FileStamp(path, status.st_mtime_ns, status.st_size, status.st_ino))
+        else:
+            self.note(path, "not_a_file", "this is no regular file; it is not opened")
 
     def pages(self) -> Iterator[str]:
         """Yield pages folder by folder, files of a folder first."""
