@@ -95,6 +95,11 @@ class Diagnostic:
     line: int = 0
 
 
+LINK_SERVED_ONCE = "link_served_once"
+"""The code of a link to what is in the vault under another name: nothing is lost, and only the operator is
+told, since a caller must not learn that a withheld page has a second name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A block-level element of the body (paragraph, fence, list item, table row ...): a cut point."""
@@ -109,7 +114,8 @@ class ParsedBody:
     """What the markdown of one page holds, in file order.
 
     ``hidden`` are the ranges (start, end) inside of sections that are no body text, as an outliner's
-    property lines are not: cited with their section, but neither searched nor embedded.
+    property lines are not: cited with their section, but neither searched nor embedded. ``comments``
+    are those of them that are left out of a returned passage as well.
     """
 
     sections: tuple[Section, ...]
@@ -121,6 +127,7 @@ class ParsedBody:
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
+    comments: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from wikimcp.app import build_service
-from wikimcp.markdown.body import parse_body
+from wikimcp.markdown.body import parse_body, without_comments
 from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.markdown.tokens import count_tokens, span_sha256
 from wikimcp.models import Caller, Section
@@ -138,12 +138,14 @@ def check_section(wiki: BundleWiki, section: Mapping[str, Any]) -> None:
     first, last = citation["lines"]
     assert 1 <= first <= last
     cited = "".join(lines_of(text)[first - 1 : last])
+    shown = without_comments(cited)
     if section["truncated"]:
-        assert section["text"] in cited
+        assert section["text"] in shown
     else:
-        assert section["text"] == cited.rstrip()
+        assert section["text"] == (cited if shown == cited else shown.strip("\r\n")).rstrip()
     assert section["text"].strip()
-    assert citation["spanSha256"] == span_sha256(section["text"])
+    span = section["text"] if section["truncated"] and shown == cited else cited
+    assert citation["spanSha256"] == span_sha256(span)
     path = "/".join(quote(part, safe="") for part in (citation["canonicalId"], *citation["headingPath"]))
     tail = f"?v={citation['version']}&h={citation['spanSha256'][:16]}"
     assert citation["uri"] == f"cite://{path}{tail}"

@@ -184,22 +184,39 @@ def test_a_fence_over_the_usual_length_is_whole_and_not_called_cut(tmp_path: Pat
     assert section["truncated"] is False
 
 
-def test_a_fence_over_the_budget_is_named_among_the_omitted(tmp_path: Path) -> None:
-    fence = "```\n" + "flywheel = crack()\n" * 2_000 + "```\n"
-    pages = {"code.md": f"# Code\n\n{fence}", "small.md": "# Small\n\nThe flywheel is oiled.\n"}
-    with wiki_of(tmp_path, pages) as wiki:
-        data = wiki.bundle("flywheel", token_budget=2_000)
-    assert [section["slug"] for section in data["sections"]] == ["small"]
-    assert data["omitted"] == [{"slug": "code", "heading": "Code"}]
+@pytest.mark.parametrize("budget", [500, 2_000])
+@pytest.mark.parametrize(
+    ("opening", "unit", "closing"),
+    [
+        ("```\n", "x = crack()\n", "```\n"),
+        ("```\n", "x = crack() ", "\n```\n"),
+        ("| a | b |\n|---|---|\n| ", "x crack ", " | y |\n"),
+        ("<table>\n", "<td>crack</td>", "\n</table>\n"),
+        ("    ", "x = crack() ", "\n"),
+        ("", "crack ", "\n"),
+    ],
+    ids=["fence", "fence of one line", "row", "html", "indented", "line"],
+)
+def test_a_block_over_the_budget_is_cut_around_its_hit_and_marked(
+    tmp_path: Path, opening: str, unit: str, closing: str, budget: int
+) -> None:
+    filler = unit * (50_000 // len(unit))
+    block = f"{opening}{filler}the flywheel {filler}{closing}"
+    with wiki_of(tmp_path, {"code.md": f"# Code\n\n{block}"}, embedder="none") as wiki:
+        data = wiki.bundle("flywheel", token_budget=budget)
+        [page] = [page for page in wiki.pages("flywheel") if page["slug"] == "code"]
+    [section] = [section for section in data["sections"] if section["slug"] == "code"]
+    assert section["truncated"] is True
+    assert "flywheel" in section["text"]
+    assert "flywheel" in page["contributingChunks"][0]["text"]
 
 
 def test_when_nothing_fits_the_answer_says_so(tmp_path: Path) -> None:
-    fence = "```\n" + "flywheel = crack()\n" * 2_000 + "```\n"
-    with wiki_of(tmp_path, {"code.md": f"# Code\n\n{fence}"}) as wiki:
+    with wiki_of(tmp_path, {"code.md": f"# {'Flywheel of the mill ' * 25}\n\nA crack.\n"}) as wiki:
         data = wiki.bundle("flywheel", token_budget=500)
     assert data["sections"] == []
     assert "no section fits the budget: raise token_budget" in data["notes"]
-    assert data["omitted"] == [{"slug": "code", "heading": "Code"}]
+    assert [row["slug"] for row in data["omitted"]] == ["code"]
 
 
 def test_a_page_without_headings_is_cited_as_a_whole(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from wikimcp.models import Link, LinkKind
 
 _SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
 _PAGE_SUFFIX = re.compile(r"\.(md|markdown|org)$", re.IGNORECASE)
+_UNSEEN = re.compile("[\u200b\u200e\u200f\u2060\u202a-\u202e\ufeff\u00ad]")
+_FOLDER_PAGES = ("index", "README", "_index", "readme")
 _DASHES = re.compile(r"[\s_\-]+")
 
 
@@ -67,7 +69,9 @@ UNRESOLVED = Resolution()
 
 
 def fold(name: str) -> str:
-    """Fold a name for comparison: NFC and full case folding."""
+    """Fold a name for comparison: NFC and full case folding; what shows nothing does not count."""
+    if not name.isascii():
+        name = _UNSEEN.sub("", name).replace("\u00a0", " ")
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
@@ -154,8 +158,27 @@ class LinkResolver:
         if found is UNRESOLVED and "%" in name and (decoded := unquote(name)) != name:
             return self._find(markdown, folder, decoded)
         if found is UNRESOLVED:
-            return self._attachment(folder, target.strip())
+            found = self._attachment(folder, target.strip())
+        if found is UNRESOLVED and (other := self._as_meant(markdown, folder, name)):
+            return self._find(markdown, folder, other)
         return found
+
+    def _as_meant(self, markdown: bool, folder: str, name: str) -> str:
+        """Return another writing of a name that leads nowhere: slashes, no ``#``, a folder's page."""
+        if "\\" in name:
+            return name.replace("\\", "/")
+        if len(name) > 1 and name.endswith("#"):
+            return name[:-1]
+        if not markdown:
+            return ""
+        inside = _join("" if name.startswith("/") else folder, name)
+        for stem in _FOLDER_PAGES if inside is not None else ():
+            path = f"{inside}/{stem}" if inside else stem
+            if path == name.lstrip("/"):
+                continue
+            if self._exact.get(path) or self._folded.table.get(fold(path)):
+                return f"/{path}"
+        return ""
 
     def _by_path(self, markdown: bool, folder: str, name: str) -> Resolution | None:
         """Resolve relative paths, paths from the root, and the same with case folded."""

@@ -24,11 +24,12 @@ from wikimcp.index.records import (
     Row,
     SkippedFile,
     body_from_row,
+    comments_from_cell,
     page_from_row,
     sections_from_cell,
 )
 from wikimcp.index.stale import BusyError, IndexDamaged
-from wikimcp.models import Diagnostic, FileStamp, Section
+from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, Section
 
 FORMAT = 4
 
@@ -163,6 +164,11 @@ class Catalog:
             row = self.connection.execute("SELECT sections FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else sections_from_cell(row[0])
 
+    def comments(self, rev: int) -> tuple[tuple[int, int], ...]:
+        """Return the comments of one rev: none when it is no longer there."""
+        rows = self._rows("SELECT rest FROM bodies WHERE rev=?", (rev,))
+        return comments_from_cell(rows[0][0]) if rows else ()
+
     def links(self) -> list[tuple[int, str]]:
         """Return (rev, links cell) of every page that has links."""
         return self._rows("SELECT rev, links FROM bodies WHERE links <> ''")
@@ -202,8 +208,9 @@ class Catalog:
         ]
 
     def skipped_count(self) -> int:
-        """Return how many files are not served."""
-        return int(self._rows("SELECT count(DISTINCT path) FROM skipped")[0][0])
+        """Return how many files are not served under any name."""
+        query = "SELECT count(DISTINCT path) FROM skipped WHERE code <> ?"
+        return int(self._rows(query, (LINK_SERVED_ONCE,))[0][0])
 
     def diagnosed(self) -> list[tuple[int, str]]:
         """Return (rev, rest cell as JSON text) of the pages that have diagnostics."""

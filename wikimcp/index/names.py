@@ -52,7 +52,7 @@ class PageNames:
         Raises Ambiguous with the candidates when several fit at one step, NotFound with the nearest
         names when none does.
         """
-        wanted = name.strip()
+        wanted = name if name in self.slugs or name in self.paths else name.strip()
         exact = self.slugs.get(wanted) or self.paths.get(wanted) or self.ids.get(wanted)
         if exact is not None:
             return exact
@@ -101,7 +101,7 @@ def _trigrams(name: str) -> set[str]:
 
 def _group(pairs: Iterable[tuple[str, PageRecord]]) -> dict[str, list[PageRecord]]:
     table: dict[str, list[PageRecord]] = {}
-    for key, page in pairs:
-        if key:
+    for written, page in pairs:
+        if key := written.strip():
             table.setdefault(key, []).append(page)
     return table

@@ -103,8 +103,11 @@ def chunk_texts(page: ParsedPage, text: str) -> list[tuple[tuple[str, ...], str]
 
 def _traits(page: ParsedPage, text: str) -> bytes:
     numbers = array("q")
+    comments = page.body.comments
     for section in page.body.sections:
         own = text[section.own.start : section.own.end]
+        if comments:  # as it is returned: a section of nothing but comments costs and says nothing
+            own = visible_text(text, section.own.start, section.own.end, hidden=comments).strip()
         numbers.extend(section_traits(own, section.level, section.heading_path))
     return numbers.tobytes()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from wikimcp.markdown.identity import derived_id
 from wikimcp.models import Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
 
 Row = tuple[Any, ...]
@@ -98,6 +99,7 @@ class PageBody:
     wiki_title: str
     description: str
     hidden: tuple[tuple[int, int], ...] = ()
+    comments: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def record_of(page: ParsedPage, *, rev: int, version: int, stamp: FileStamp, upd
 
 def page_id_is_derived(page: ParsedPage) -> bool:
     """Whether the page's id was made from its slug for want of one in the frontmatter."""
-    return not any(page.frontmatter.get(key) for key in ("canonical_id", "id", "object_id"))
+    return page.canonical_id == derived_id(page.slug)
 
 
 def _dump(value: object) -> str:
@@ -226,6 +228,7 @@ def body_row(rev: int, page: ParsedPage, *, traits: bytes, chunk_keys: bytes) ->
         "wiki_title": page.wiki_title,
         "description": page.description,
         "hidden": body.hidden,
+        "comments": body.comments,
     }
     return (
         rev,
@@ -258,8 +261,18 @@ def body_from_row(row: Row) -> PageBody:
         audience=tuple(rest.get("audience", ())),
         wiki_title=rest.get("wiki_title", ""),
         description=rest.get("description", ""),
-        hidden=tuple((start, end) for start, end in rest.get("hidden", ())),
+        hidden=_spans(rest, "hidden"),
+        comments=_spans(rest, "comments"),
     )
+
+
+def comments_from_cell(rest: str) -> tuple[tuple[int, int], ...]:
+    """Decode the comments of a body from its last cell, without the rest of it."""
+    return _spans(json.loads(rest), "comments") if '"comments"' in rest else ()
+
+
+def _spans(rest: Mapping[str, Any], name: str) -> tuple[tuple[int, int], ...]:
+    return tuple((start, end) for start, end in rest.get(name, ()))
 
 
 def _section_cell(section: Section) -> list[Any]:

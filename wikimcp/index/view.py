@@ -18,8 +18,8 @@ from wikimcp.index.dense_state import DenseHits, DenseState
 from wikimcp.index.ledger import path_of_former_id
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
-from wikimcp.markdown.tokens import LineIndex, span_sha256
-from wikimcp.models import Citation, Section
+from wikimcp.markdown.tokens import LineIndex, span_sha256, visible_text
+from wikimcp.models import LINK_SERVED_ONCE, Citation, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
 
@@ -45,6 +45,7 @@ class Reading:
         self.touched: dict[str, PageRecord] = {}
         self._texts: dict[int, str] = {}
         self._lines: dict[int, LineIndex] = {}
+        self._comments: dict[int, tuple[tuple[int, int], ...]] = {}
 
     @property
     def pages(self) -> Sequence[PageRecord]:
@@ -105,7 +106,8 @@ class Reading:
             if wanted in (path, path.rpartition(".")[0]):
                 raise Unavailable(f"{wanted!r} is changing right now", hint="Ask again in a moment.")
         for file in self.view.snapshot.catalog.skipped():
-            if wanted in (file.path, file.path.rpartition(".")[0]):
+            named = wanted in (file.path, file.path.rpartition(".")[0])
+            if named and file.why.code != LINK_SERVED_ONCE:
                 raise Unavailable(f"{wanted!r} is in the vault but is not served: {file.why.message}")
 
     def by_id(self, canonical_id: str) -> PageRecord | None:
@@ -150,6 +152,19 @@ class Reading:
                 raise Stale(page.path)
             found = self._texts[page.rev] = content.text
         return found
+
+    def shown(self, page: PageRecord, text: str, start: int, end: int) -> str:
+        """Return ``text[start:end]``, ``text`` being the page's text, as a passage: without comments.
+
+        Blank lines that a comment leaves at either end go with it. A citation is that of the whole span.
+        """
+        comments = self._comments.get(page.rev)
+        if comments is None:
+            comments = self._comments[page.rev] = self.view.snapshot.catalog.comments(page.rev)
+        if not comments:
+            return text[start:end]
+        shown = visible_text(text, start, end, hidden=comments)
+        return shown if len(shown) == end - start else shown.strip("\r\n").rstrip()
 
     def cite(
         self, page: PageRecord, text: str, start: int, end: int, heading_path: tuple[str, ...]

@@ -8,19 +8,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikimcp.markdown.chunks import build_chunks
+from wikimcp.markdown.comments import comment_spans
 from wikimcp.markdown.events import HeadingMark, Outline, read_outline
 from wikimcp.markdown.inline import FieldMark, InlineMarks, Ranges, page_properties, read_inline
 from wikimcp.markdown.lenient import line_feeds
 from wikimcp.markdown.links import display_text, markdown_link, wikilink
 from wikimcp.markdown.publication import Directive
 from wikimcp.markdown.sections import build_sections
-from wikimcp.markdown.tokens import LineIndex
+from wikimcp.markdown.tokens import LineIndex, visible_text
 from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
 _HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
-_PARAGRAPH_MARKS = re.compile(
-    r"%%.*?%%|\{\{.*?\}\}|\[?\{(?:ALLOW|DENY)\b[^}]*\}\]?|(?:^|\s)\^[A-Za-z0-9-]+\s*$"
-)
+# Zero-width space, word joiner, byte order mark, soft hyphen: nobody who names a heading can type them.
+# Joiners stay, as scripts and emoji need them.
+_SHOWS_NOTHING = dict.fromkeys((0x200B, 0x2060, 0xFEFF, 0xAD))
+_CONFLICT = re.compile(r"^<{7} [^\n]*\n(?:[^\n]*\n)*?={7}[ \t]*\n(?:[^\n]*\n)*?>{7}(?: |$)", re.MULTILINE)
+_COMMENT = re.compile(r"%%.*?%%")
+_PARAGRAPH_MARKS = re.compile(r"\{\{.*?\}\}|\[?\{(?:ALLOW|DENY)\b[^}]*\}\]?|(?:^|\s)\^[A-Za-z0-9-]+\s*$")
+LONGEST_HEADING = 600
+"""Characters of a heading that are kept in heading paths; its section holds it whole."""
 _LONGEST_CLEANED = 2_000
 
 
@@ -51,8 +57,13 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         marks = InlineMarks(fields=marks.fields, directives=marks.directives)
     headings = _headings(outline, marks.comments)
     sections = build_sections(body, headings, offset=start, lines=lines)
+    comments = tuple(
+        (first + start, last + start) for first, last in comment_spans(body, outline, marks.comments)
+    )
     fields: dict[str, list[str]] = {}
     for mark in marks.fields:
+        if marks.comments.hold(mark.start):
+            continue
         fields.setdefault(mark.key, []).append(mark.value)
     parsed = ParsedBody(
         sections=sections,
@@ -62,7 +73,9 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         block_ids=tuple(marks.block_ids),
         first_paragraph=_first_paragraph(body, outline, marks),
         fields={key: tuple(values) for key, values in fields.items()},
-        diagnostics=_diagnostics(outline),
+        diagnostics=(*_diagnostics(outline), *_conflicts(body, start, lines)),
+        hidden=comments,
+        comments=comments,
     )
     if not marks.fields and not marks.directives:
         return BodyReading(parsed)
@@ -96,19 +109,8 @@ def without_comments(text: str) -> str:
         return text
     body = line_feeds(text)
     outline = read_outline(body)
-    spans = read_inline(body, outline).comments.spans() if "%%" in body else []
-    code = Ranges(span for span in outline.opaque if not body.startswith("<", span[0]))
-    opened = body.find("<!--")
-    while opened >= 0 and (closed := body.find("-->", opened + 4)) >= 0:
-        if not code.hold(opened):
-            spans.append((opened, closed + 3))
-        opened = body.find("<!--", closed)
-    kept, at = [], 0
-    for first, last in sorted(spans):
-        if first >= at:
-            kept.append(text[at:first])
-        at = max(at, last)
-    return "".join((*kept, text[at:]))
+    marked = read_inline(body, outline).comments if not outline.failed else Ranges(())
+    return visible_text(text, 0, len(text), hidden=comment_spans(body, outline, marked))
 
 
 def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
@@ -120,9 +122,19 @@ def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
             continue
         if len(text) <= _LONGEST_CLEANED and ("[[" in text or "{" in text or "^" in text or "%%" in text):
             text = display_text(_HEADING_MARKS.sub("", text))
-        text = " ".join(text.split())
+        if not text.isascii():
+            text = text.translate(_SHOWS_NOTHING)
+        text = _shortened(" ".join(text.split()))
         headings.append(heading if text == heading.text else heading._replace(text=text))
     return headings
+
+
+def _shortened(heading: str) -> str:
+    """Cut a heading that is a paragraph, as a rule right below one makes it: it stands in every citation."""
+    if len(heading) <= LONGEST_HEADING:
+        return heading
+    cut = heading.rfind(" ", LONGEST_HEADING // 2, LONGEST_HEADING)
+    return f"{heading[: cut if cut > 0 else LONGEST_HEADING - 1]}…"
 
 
 def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineIndex) -> tuple[Link, ...]:
@@ -224,6 +236,8 @@ def _paragraph_text(outline: Outline, start: int, end: int) -> str:
 
 
 def _clean(text: str) -> str:
+    if "%%" in text:
+        text = _COMMENT.sub(" ", text)
     return " ".join(display_text(_PARAGRAPH_MARKS.sub(" ", text[:_LONGEST_CLEANED])).split())
 
 
@@ -236,3 +250,11 @@ def _diagnostics(outline: Outline) -> tuple[Diagnostic, ...]:
         message = f"{outline.skipped_headings} headings past the limit do not open sections"
         return (Diagnostic("too_many_headings", message),)
     return ()
+
+
+def _conflicts(body: str, start: int, lines: LineIndex) -> tuple[Diagnostic, ...]:
+    """Return a note on the first place where a merge left both sides of a conflict in the text."""
+    if "<<<<<<< " not in body or (match := _CONFLICT.search(body)) is None:
+        return ()
+    message = "a merge was not finished here: both sides of a conflict are in the text"
+    return (Diagnostic("merge_conflict", message, lines.line(match.start() + start)),)

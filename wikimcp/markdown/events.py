@@ -75,6 +75,7 @@ class Outline:
     char_starts: NDArray[np.int64] | None = None
     opaque_starts: list[int] = field(default_factory=list)
     opaque_reach: list[int] = field(default_factory=list)
+    comment_bytes: list[tuple[int, int]] = field(default_factory=list)
 
     def is_text(self, offset: int) -> bool:
         """Say whether a character stands in running text: the only place for links, tags and comments."""
@@ -109,6 +110,13 @@ class Outline:
         if self.char_starts is not None:
             places = np.searchsorted(self.char_starts, np.array(places, dtype=np.int64)).tolist()
         return list(zip(places, self.block_kinds[first:last], strict=True))
+
+    def html_comments(self) -> list[tuple[int, int]]:
+        """Return where each HTML comment begins, and where the block of HTML that holds it ends."""
+        if self.char_starts is None:
+            return self.comment_bytes
+        places = np.searchsorted(self.char_starts, np.array(self.comment_bytes, dtype=np.int64))
+        return [(start, end) for start, end in places.reshape(-1, 2).tolist()]
 
     def _byte(self, offset: int) -> int:
         if self.char_starts is None:
@@ -146,6 +154,8 @@ class _Reader:
         self.links: list[tuple[int, int, bool, Mapping[str, Any]]] = []
         self.opaque: list[tuple[int, int]] = []
         self.raw_html: tuple[str, int] | None = None
+        self.html_end = 0
+        self.comments: list[tuple[int, int]] = []
         self.nested_end = 0
         self.quote_end = 0
         self.skipped_headings = 0
@@ -174,6 +184,8 @@ class _Reader:
                     if kind == "Paragraph" and len(self.paragraphs) < _PARAGRAPHS:
                         nested = span["start"] < self.nested_end
                         self.paragraphs.append((span["start"], span["end"], nested))
+                    elif kind == "HtmlBlock":
+                        self.html_end = span["end"]
             else:
                 self.inline(event, span["start"], span["end"])
 
@@ -222,6 +234,10 @@ class _Reader:
 
     def html(self, text: str, start: int, end: int) -> None:
         """Follow raw elements across events: what stands between ``<pre>`` and ``</pre>`` is opaque."""
+        at = text.find("<!--")
+        while at >= 0:
+            self.comments.append((start + len(text[:at].encode("utf-8")), max(self.html_end, end)))
+            at = text.find("<!--", at + 4)
         for match in _RAW_TAG.finditer(text):
             name = match[2].lower()
             if not match[1]:
@@ -277,6 +293,7 @@ class _Reader:
             char_starts=self.char_starts,
             opaque_starts=spans[::2],
             opaque_reach=list(accumulate(spans[1::2], max)),
+            comment_bytes=self.comments,
         )
 
     def text_of(self, start: int, end: int) -> str:

@@ -6,16 +6,18 @@ the way, repeated or half readable, is kept as a flag for ``publication`` to jud
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from json import JSONDecoder
 from typing import Any
 
 from wikimcp.markdown.lenient import LenientEntry, find_signs, looks_like_keys, read_entries
 from wikimcp.markdown.publication import PUBLICATION_KEYS, Flag, fold_key, restriction
-from wikimcp.markdown.yaml_values import YamlDocument, YamlFault, load_yaml
+from wikimcp.markdown.yaml_values import MAX_SIZE, YamlDocument, YamlFault, load_yaml
 from wikimcp.models import Diagnostic
 
 _OPEN = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
@@ -29,6 +31,13 @@ _ODD_OPEN = re.compile(
 _JSON_OPEN = re.compile(r"\ufeff?(?:---[ \t]*json[ \t]*(?:\r\n|\n|\r))?\s*(?P<block>\{)", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
 _FENCE_LINE = re.compile(r"(?<=[\r\n])[ \t]*(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r|\Z)")
+_JSON_CLOSE = re.compile(r"(?:\n|\r)\}")
+_LONE_SIGN = re.compile(
+    r"^(?P<key>draft|publish|published|public|status|review_state|state|visibility)[ \t]*:[ \t]+"
+    r"(?P<value>[\w-]+)[ \t]*$",
+    re.MULTILINE,
+)
+_ODD_BLANK = re.compile("[\t\u00a0\u2007\u202f\u3000]")
 _TAG_COMMENT = re.compile(r"^([Tt]ags?|[Aa]lias(?:es)?)[ \t]*:[ \t]+#[^\s#]", re.MULTILINE)
 _HEAD_LIMIT = 8 * 1024
 
@@ -81,19 +90,27 @@ class _Reader:
 
     def parse(self, block: str, start: int) -> YamlDocument | None:
         """Parse as YAML, with tabs as blanks if need be; None (and a diagnostic) when it is not YAML."""
+        first: YamlFault | None = None
+        document: YamlDocument | None = None
         try:
-            return load_yaml(block)
+            document = load_yaml(block)
         except YamlFault as fault:
             first = fault
-        if "\t" in block:
+        if document is not None and not (_is_prose(document) and _ODD_BLANK.search(block)):
+            return document
+        if (odd := _ODD_BLANK.search(block)) is not None:
             try:
-                document = load_yaml(block.replace("\t", " "))
+                again = load_yaml(_ODD_BLANK.sub(" ", block))
             except YamlFault:
                 pass
             else:
-                line = self.line(start + max(block.find("\t"), 0))
-                self.note("frontmatter_tabs", "tabs in the frontmatter were read as blanks", line)
-                return document
+                if document is None or not _is_prose(again):
+                    what = "tabs" if odd[0] == "\t" else "blanks that are none to YAML"
+                    message = f"{what} in the frontmatter were read as blanks"
+                    self.note("frontmatter_tabs", message, self.line(start + odd.start()))
+                    return again
+        if first is None:
+            return document
         line = self.line(start + first.index)
         self.note("frontmatter_invalid", f"the frontmatter is not valid YAML: {first.reason}", line)
         return None
@@ -193,10 +210,13 @@ def _without_block(text: str) -> Frontmatter:
     opening = _ODD_OPEN.match(text)
     if opening is None:
         if json_block := _JSON_OPEN.match(text):
-            return _head_signs(text, json_block.start("block"), None)
+            return _json_signs(text, json_block.start("block"))
         return _NOTHING_MARKED if text.startswith("\ufeff") else _NOTHING
     fence = _FENCE_LINE.search(text, opening.end())
-    return _head_signs(text, opening.end(), fence.start() if fence else None)
+    end = fence.start() if fence else None
+    # Between fences that are no rules, or with keys on its lines, a blank line does not end the block.
+    whole = "---" not in opening.group() or looks_like_keys(text[opening.end() : end])
+    return _head_signs(text, opening.end(), end, whole=whole)
 
 
 def _unclosed(text: str, start: int, *, partial: bool) -> Frontmatter:
@@ -209,17 +229,46 @@ def _unclosed(text: str, start: int, *, partial: bool) -> Frontmatter:
     return Frontmatter({}, result.body_start, {}, (*result.flags, flag), (note,))
 
 
-def _head_signs(text: str, start: int, end: int | None) -> Frontmatter:
-    """Take all as body, but look for publication keys up to the first blank line."""
-    limit = start + _HEAD_LIMIT if end is None else min(end, start + _HEAD_LIMIT)
-    blank = _BLANK_LINE.search(text, start - 1, limit)
+def _head_signs(text: str, start: int, end: int | None, *, whole: bool = False) -> Frontmatter:
+    """Take all as body, but look for publication keys up to the first blank line.
+
+    Of a ``whole`` block with an end all lines count; of any other that has one, those that are nothing but
+    a publication key and its value count behind the blank line too.
+    """
+    limit = start + _HEAD_LIMIT if end is None else min(end, start + (MAX_SIZE if whole else _HEAD_LIMIT))
+    blank = None if whole and end is not None else _BLANK_LINE.search(text, start - 1, limit)
     block = text[start : max(blank.start(), start) if blank else limit]
     reader = _Reader(text)
     reader.signs(block, start, read_entries(block))
+    if blank is not None and end is not None:
+        for match in _LONE_SIGN.finditer(text, blank.end(), min(end, start + MAX_SIZE)):
+            key, line = fold_key(match["key"]), reader.line(match.start("key"))
+            reader.flags.append(Flag(key, match["value"].strip(), line, certain=False))
+    return _out_of_place(reader, start)
+
+
+def _out_of_place(reader: _Reader, start: int) -> Frontmatter:
+    """Return the signs that were found, and a note on them; all of the text is body."""
     if reader.flags:
         message = "publication keys outside a frontmatter block (it opens on the first line and is closed)"
         reader.note("frontmatter_out_of_place", message, reader.line(start))
-    return Frontmatter({}, _after_mark(text), {}, tuple(reader.flags), tuple(reader.diagnostics))
+    return Frontmatter({}, _after_mark(reader.text), {}, tuple(reader.flags), tuple(reader.diagnostics))
+
+
+def _json_signs(text: str, start: int) -> Frontmatter:
+    """Look for publication keys in an object of JSON; one that is broken ends at a line that closes it."""
+    try:
+        value, length = JSONDecoder().raw_decode(text[start : start + MAX_SIZE])
+    except (ValueError, RecursionError):
+        closing = _JSON_CLOSE.search(text, start, start + MAX_SIZE)
+        return _head_signs(text, start, closing.end() if closing else None, whole=True)
+    reader = _Reader(text)
+    for key, item in value.items():
+        folded = fold_key(key)
+        if folded in PUBLICATION_KEYS:
+            place = max(text.find(json.dumps(key), start, start + length), start)
+            reader.flags.append(Flag(folded, item, reader.line(place), certain=False))
+    return _out_of_place(reader, start)
 
 
 def _closing_fence(text: str, start: int) -> tuple[int, int] | None:

@@ -190,6 +190,8 @@ def _wikilinks(body: str, outline: Outline, templates: Ranges, links: Ranges) ->
             or templates.hold(start)
             or links.hold(start, end)
             or _POSIX_CLASS.fullmatch(inner)
+            or "{{" in inner
+            or "<%" in inner
         ):
             continue
         embed = body[start - 1 : start] == "!" and not _is_escaped(body, start - 1)

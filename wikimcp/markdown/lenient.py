@@ -16,18 +16,18 @@ from wikimcp.markdown.yaml_values import YamlFault, load_yaml
 MAX_ENTRIES = 500
 MAX_ENTRY = 16 * 1024
 
-_TOP_LINE = re.compile(r"^(?!-[ \t]|-$)[^\s#\]}>|][^\n]*$", re.MULTILINE)
+_TOP_LINE = re.compile(r"^(?!-)[^\s#\]}>|][^\n]*$", re.MULTILINE)
 _KEY = re.compile(
     r"""(?P<quote>["']?)(?P<key>[^\s:"'#{\[][^:"'\n]{0,79}?)(?P=quote)[ \t]*:(?:[ \t]+|(?=\n)|\Z)"""
 )
-_ITEM = re.compile(r"^[ \t]*-[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*-[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z")
 
 MAX_SIGNS = 1_000
 
 _NAMES = r"draft|publish|published|public|status|review[-_ \t]?state|state|visibility"
 _STEMS = ("draft", "publi", "stat", "visib")
-_SIGN = re.compile(rf"""(?<![\w-])["']?({_NAMES})["']?[ \t]*(?:::?|=)[ \t]*([^\n]*)""", re.IGNORECASE)
+_SIGN = re.compile(rf"""(?<![\w-])["']?({_NAMES})["']?[ \t]*(?:::?|=|\uff1a)[ \t]*([^\n]*)""", re.IGNORECASE)
 _BARE_SIGN = re.compile(
     rf"""[ \t"'*>?-]*({_NAMES})(?![\w-])["']?(?:[ \t>-]+([^\s:=]+))?[ \t]*\Z""", re.IGNORECASE
 )

@@ -142,7 +142,7 @@ def _split_fragment(written: str) -> tuple[str, str]:
     """Split at the first ``#``; one at the very end belongs to the name (``C#``)."""
     target, mark, fragment = written.partition("#")
     if mark and not fragment.strip():
-        return written, ""
+        return (written, "") if target.strip() else ("", "")
     return target.strip(), fragment.strip()
 
 

@@ -72,6 +72,7 @@ def read_org(text: str, *, lines: LineIndex | None = None) -> tuple[Frontmatter,
         block_ids=tuple(parts.ids),
         first_paragraph=shown_text(parts.paragraph or (parts.headings[0].text if parts.headings else "")),
         hidden=tuple(span for span in parts.hidden if span[0] >= start),
+        comments=tuple(span for span in parts.comments if span[0] >= start),
     )
     front = Frontmatter(parts.data, start, parts.positions, tuple(parts.flags))
     directives = [found for found in find_directives(body) if not code.hold(found.start)]
@@ -87,6 +88,7 @@ class _Reader:
     headings: list[HeadingMark] = field(default_factory=list)
     opaque: list[tuple[int, int]] = field(default_factory=list)
     hidden: list[tuple[int, int]] = field(default_factory=list)
+    comments: list[tuple[int, int]] = field(default_factory=list)
     blocks: list[tuple[int, str]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     positions: dict[str, int] = field(default_factory=dict)
@@ -127,6 +129,7 @@ class _Reader:
             return self.drawer(at, drawer["name"].lower())
         if _COMMENT.match(line):
             self.opaque.append((at, self.line_end(at)))
+            self.comments.append((at, self.line_end(at)))
             return self.line_end(at)
         return 0
 
@@ -186,6 +189,7 @@ class _Reader:
                 self.blocks.append((at, "fence"))
                 if opened["name"].lower() == "comment":
                     self.hidden.append((at, closed))
+                    self.comments.append((at, closed))
                 return closed
         if opened:
             self.hidden.append((at, end))

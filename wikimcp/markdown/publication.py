@@ -113,7 +113,8 @@ def restriction(flag: Flag, *, today: date) -> str:
     texts = _texts(flag.value)
     if texts is None:
         return f"{flag.key}: unreadable"
-    withheld = _WITHHELD_VALUES[flag.key]
+    # What was not read as YAML must be clearly public: there a word that withholds under either key does.
+    withheld = _WITHHELD_VALUES[flag.key] if flag.certain else _STATUS_WITHHELD | _REVIEW_WITHHELD
     for text in texts:
         for part in (text, *_SEVERAL.split(text)):
             folded = _fold_words(part)

@@ -15,7 +15,14 @@ from wikimcp.retrieval.sizes import QUARTERS, json_quarters
 from wikimcp.tools.answers import compose, stamped
 from wikimcp.tools.bundle_choice import Choice, choose
 from wikimcp.tools.bundle_result import Bundle, Omitted, render_bundle
-from wikimcp.tools.bundle_rows import SectionRows, clip_tokens, coverage_row, omitted_rows, twin_notes
+from wikimcp.tools.bundle_rows import (
+    SectionRows,
+    clip_tokens,
+    comment_notes,
+    coverage_row,
+    omitted_rows,
+    twin_notes,
+)
 from wikimcp.tools.contract import Params, Tool, ToolContext
 from wikimcp.tools.evidence import Found, Mode, Question, gather
 from wikimcp.tools.excluding import read_exclusions
@@ -89,7 +96,11 @@ def run(reading: Reading, params: BundleParams, context: ToolContext) -> Bundle:
         told = frame.model_copy(
             update={
                 "coverage": coverage_row(reading, found, choice.spans, context.coverage, tokens=words),
-                "notes": [*twin_notes(reading, found, choice), *_why_nothing(found, choice)],
+                "notes": [
+                    *twin_notes(reading, found, choice),
+                    *comment_notes(choice),
+                    *_why_nothing(found, choice),
+                ],
             }
         )
         left = QUARTERS * params.token_budget - _size(told, context) - sum(map(rows.size_of, choice.spans))

@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.retrieval.duplicates import near_duplicates, repeated
 from wikimcp.retrieval.relevance import Floats, Scored
 from wikimcp.retrieval.selection import Costs, Run, Selection, probabilities
 from wikimcp.retrieval.sizes import QUARTERS, text_cost
-from wikimcp.tools.bundle_spans import Span, cut_span, least_cost
+from wikimcp.tools.bundle_spans import Room, Span, cut_span, least_cost
 from wikimcp.tools.evidence import Found
 from wikimcp.tools.excluding import Exclusion, excluded_sections
 
 _LONGEST = 1_500 * QUARTERS  # a longer section is cut around its best chunk
 _LONGEST_SHARE = 0.6  # of the room that one section may take
 _SHORTEST = 40 * QUARTERS
+_SURELY = 0.9  # of the room, that a section fits into with whatever was not foreseen
 _KEYS_COST = 290  # field names, marks, hash, lines, score and ranks of one section
 TWINS_SHOWN = 3
 _TWINS_COST = 60  # the words of a note on twins
@@ -27,8 +27,6 @@ _BLANK_LINE = 4  # between two sections of one span
 _WORTH_NAMING = 0.005  # belief from which a section that did not fit is named
 _CLOSE_ENOUGH = 40 * QUARTERS
 _MOST_ROUNDS = 10  # a near repeat, or a span larger than supposed, is known only when it is read
-
-Sizes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +53,14 @@ def choose(
     """
     scored = found.scored
     probability = probabilities(scored)
+    probability[scored.text_cost == 0] = 0.0  # nothing but comments
     same, repeats = repeated(scored)
     probability[same] = 0.0
     if exclusions:
         probability[excluded_sections(reading, scored, exclusions)] = 0.0
     probability /= probability.sum() or 1.0
     twins = {at: [page_at(reading, scored, other) for other in others] for at, others in repeats.items()}
-    costs, longest = _costs(reading, found, room)
+    costs, rooms = _costs(reading, found, room)
     cut: dict[Run, Span] = {}
 
     def cost_of(span: Span) -> int:
@@ -72,7 +71,7 @@ def choose(
         selection.fill(room)
         for run in selection.runs:
             if run not in cut:
-                cut[run] = cut_span(reading, scored, run, most=int(longest[run.first]))
+                cut[run] = cut_span(reading, scored, run, room=rooms[run.first], terms=found.lexical.terms)
         return [cut[run] for run in selection.runs]
 
     spans: list[Span] = []
@@ -99,7 +98,7 @@ def choose(
     return Choice(spans, skipped, twins)
 
 
-def _costs(reading: Reading, found: Found, room: int) -> tuple[Costs, Sizes]:
+def _costs(reading: Reading, found: Found, room: int) -> tuple[Costs, list[Room]]:
     """Estimate what each section and a citation on its page cost, and the most that one may take."""
     scored = found.scored
     names = {
@@ -109,12 +108,16 @@ def _costs(reading: Reading, found: Found, room: int) -> tuple[Costs, Sizes]:
     citation = scored.path_cost + np.array([names[rev] for rev in scored.rev.tolist()], np.int64)
     longest = np.minimum(min(_LONGEST, int(room * _LONGEST_SHARE)), room - citation)
     longest = np.maximum(longest, _SHORTEST)
+    most = np.maximum((_SURELY * (room - citation)).astype(np.int64), longest)
     whole = scored.text_cost <= longest
     text = np.where(whole, scored.text_cost, longest)
     for at in np.flatnonzero(~whole).tolist():
         rev = int(scored.rev[at])
-        text[at] = max(int(text[at]), least_cost(reading.outlines([rev])[rev], int(scored.best_chunk[at])))
-    return Costs((text + _BLANK_LINE).tolist(), citation.tolist(), whole.tolist()), longest
+        least = least_cost(reading.outlines([rev])[rev], int(scored.best_chunk[at]))
+        if least <= most[at]:  # else it is cut even inside of its best chunk
+            text[at] = max(int(text[at]), least)
+    rooms = [Room(*pair) for pair in zip(longest.tolist(), most.tolist(), strict=True)]
+    return Costs((text + _BLANK_LINE).tolist(), citation.tolist(), whole.tolist()), rooms
 
 
 def _names_cost(page: PageRecord) -> int:
@@ -145,10 +148,10 @@ def _set_repeats_aside(
 
 
 def _fitting(spans: list[Span], room: int, size_of: Callable[[Span], int]) -> list[Span]:
-    """Keep the spans that fit, the best first."""
+    """Keep the spans that fit and say something, the best first."""
     kept: list[Span] = []
     for span in spans:
-        if (size := size_of(span)) <= room:
+        if span.text and (size := size_of(span)) <= room:
             kept.append(span)
             room -= size
     return kept

@@ -122,6 +122,14 @@ def twin_notes(reading: Reading, found: Found, choice: Choice) -> Iterator[str]:
         yield f"{says} the same as {', '.join(map(plain, slugs[:TWINS_SHOWN]))}{more}"
 
 
+def comment_notes(choice: Choice) -> Iterator[str]:
+    """Name the sections whose text is shorter than what their citation spans."""
+    numbers = [str(number) for number, span in enumerate(choice.spans, start=1) if span.without_comments]
+    if numbers:
+        what = "section" if len(numbers) == 1 else "sections"
+        yield f"{what} {', '.join(numbers)}: comments are left out; the citation spans them"
+
+
 def coverage_row(
     reading: Reading, found: Found, spans: Sequence[Span], settings: CoverageSettings, *, tokens: int
 ) -> CoverageRow:

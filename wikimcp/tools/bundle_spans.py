@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.models import Citation, Section
+from wikimcp.ports import LexicalTerm
 from wikimcp.retrieval.relevance import Scored
 from wikimcp.retrieval.selection import Run
-from wikimcp.retrieval.sizes import text_cost
+from wikimcp.retrieval.sizes import QUARTERS, text_cost
 from wikimcp.retrieval.traits import Outline
+from wikimcp.tools.passages import part_within
 
 _LINE = re.compile(r"[^\r\n]*[\r\n]+")
 
@@ -20,10 +22,19 @@ Window = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """Quarters that one section may take: ``usual`` where it can be cut at blocks, ``most`` by all means."""
+
+    usual: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """One returned piece of a page. ``truncated`` when its section goes on before or behind it.
 
-    ``pieces`` are the texts of the run's sections, in order.
+    ``text`` and ``pieces`` (the texts of the run's sections, in order) are without comments, which
+    ``without_comments`` tells; the citation is that of the whole range of the file.
     """
 
     run: Run
@@ -32,6 +43,7 @@ class Span:
     text: str
     pieces: tuple[str, ...]
     truncated: bool
+    without_comments: bool
     citation: Citation
 
     @property
@@ -40,8 +52,10 @@ class Span:
         return range(self.run.first, self.run.last)
 
 
-def cut_span(reading: Reading, scored: Scored, run: Run, *, most: int) -> Span:
-    """Read the span of a run; a single section that costs over ``most`` quarters is cut around its hit.
+def cut_span(
+    reading: Reading, scored: Scored, run: Run, *, room: Room, terms: Sequence[LexicalTerm] = ()
+) -> Span:
+    """Read the span of a run; a single section that costs too much is cut around its hit.
 
     Raises Stale when the page moved on.
     """
@@ -53,20 +67,26 @@ def cut_span(reading: Reading, scored: Scored, run: Run, *, most: int) -> Span:
     chosen = [sections[int(at)] for at in scored.section[run.first : run.last]]
     start, end = chosen[0].own.start, chosen[-1].own.end
     truncated = False
-    if len(chosen) == 1 and int(scored.text_cost[run.first]) > most:
-        window = _window(reading.outlines([rev])[rev], int(scored.best_chunk[run.first]), text, most=most)
+    if len(chosen) == 1 and int(scored.text_cost[run.first]) > room.usual:
+        shape, best = reading.outlines([rev])[rev], int(scored.best_chunk[run.first])
+        window = _window(shape, best, text, most=room.usual)
+        if text_cost(reading.shown(page, text, *window)) > room.most:
+            window = part_within(text, *window, tokens=room.usual // QUARTERS, terms=terms)
         truncated = window != (start, end)
         start, end = window
     start, end = _trimmed(text, start, end)
     path = common_path(chosen)
-    span = text[start:end]
+    span = reading.shown(page, text, start, end)
     return Span(
         run=run,
         page=page,
         heading_path=path,
         text=span,
-        pieces=(span,) if len(chosen) == 1 else tuple(text[s.own.start : s.own.end] for s in chosen),
+        pieces=(span,)
+        if len(chosen) == 1
+        else tuple(reading.shown(page, text, s.own.start, s.own.end) for s in chosen),
         truncated=truncated,
+        without_comments=len(span) < end - start,
         citation=reading.cite(page, text, start, end, path),
     )
 
@@ -94,7 +114,7 @@ def least_cost(shape: Outline, best: int) -> int:
 def _window(shape: Outline, best: int, text: str, *, most: int) -> Window:
     """Grow from chunk ``best`` to both sides within its section while that costs at most ``most``.
 
-    A chunk that costs more by itself is returned whole: a block is never cut inside.
+    A chunk that costs more by itself is returned whole: whether it must be cut inside is not known here.
     """
     section = shape.chunk_section[best]
     first = last = best

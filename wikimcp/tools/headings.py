@@ -59,7 +59,28 @@ def _matching(sections: Sequence[Section], name: str) -> list[Section]:
             whole = [s for s in ending if len(s.heading_path) == len(wanted)]
             if whole or ending:
                 return whole or ending
+    return _joined(sections, name)
+
+
+def _joined(sections: Sequence[Section], name: str) -> list[Section]:
+    """Return the sections whose headings hold a separator themselves: their paths are joined, not split."""
+    for spell in (_spaced, lambda text: fold(_spaced(text))):
+        wanted = spell(name)
+        ending = [
+            (section, depth)
+            for section in sections
+            for depth in range(2, len(section.heading_path) + 1)
+            if wanted in {spell(mark.join(section.heading_path[-depth:])) for mark in _SEPARATORS}
+        ]
+        if ending:
+            whole = [section for section, depth in ending if depth == len(section.heading_path)]
+            return whole or [section for section, _ in ending]
     return []
+
+
+def _spaced(text: str) -> str:
+    """Return a text whose separators all stand alike: what is written around them does not count."""
+    return re.sub(r"\s*>\s*", " > ", " ".join(text.split()))
 
 
 def _splits(name: str) -> list[tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
@@ -28,6 +27,7 @@ from wikimcp.tools.filters import (
     select,
 )
 from wikimcp.tools.page_rows import IncludeDrafts, one_line, title_of
+from wikimcp.tools.passages import part_within
 from wikimcp.tools.rendering import boundary, bounded, clip, flatten, pairs, plain, row_line
 
 _MOST_RELATED = 5
@@ -160,39 +160,32 @@ class _Passages:
     def of(self, page: PageRecord) -> Iterator[Passage]:
         """Yield the passages of one page, the best first. Raises Stale when the page moved on."""
         scored = self._scored
-        at_page = np.flatnonzero(scored.rev == page.rev)
+        at_page = np.flatnonzero((scored.rev == page.rev) & (scored.text_cost > 0))
         text, sections = self._reading.text(page), self._reading.sections(page)
         shape = self._reading.outlines([page.rev])[page.rev]
         for at in at_page[np.argsort(-scored.score[at_page], kind="stable")][: self._most].tolist():
             section = sections[int(scored.section[at])]
             chunk = int(scored.best_chunk[at])
-            start, end = self._shown(text, int(shape.chunk_start[chunk]), int(shape.chunk_end[chunk]))
+            start, end = self._range(page, text, int(shape.chunk_start[chunk]), int(shape.chunk_end[chunk]))
+            shown = self._reading.shown(page, text, start, end)
+            if not shown:
+                continue  # the chunk is nothing but a comment
             citation = self._reading.cite(page, text, start, end, section.heading_path)
             yield Passage(
                 heading_path=[clip(flatten(part), _LONGEST_HEADING) for part in section.heading_path],
-                text=plain(text[start:end]),
+                text=plain(shown),
                 lines=list(citation.lines),
                 score=round(float(self._belief[at]), 4),
-                matched_terms=self._matched(text[start:end], section),
+                matched_terms=self._matched(shown, section),
             )
 
-    def _shown(self, text: str, start: int, end: int) -> tuple[int, int]:
+    def _range(self, page: PageRecord, text: str, start: int, end: int) -> tuple[int, int]:
         """Return what to show of a chunk: all, or of a huge one whole lines from the first match on."""
         while end > start and text[end - 1] in "\r\n":
             end -= 1
-        if count_tokens(text[start:end]) <= self._longest:
+        if count_tokens(self._reading.shown(page, text, start, end)) <= self._longest:
             return start, end
-        chunk = text[start:end]
-        words = "|".join(re.escape(term.surface) for term in self._terms)
-        if words and (match := re.search(words, chunk, re.IGNORECASE)):
-            start += chunk.rfind("\n", 0, match.start()) + 1
-        size = 4 * self._longest
-        while count_tokens(text[start : min(start + size, end)]) > self._longest:
-            size = size * 3 // 4
-        if start + size >= end:
-            return start, end
-        line_end = text.rfind("\n", start + 1, start + size)
-        return start, line_end if line_end > 0 else start + size
+        return part_within(text, start, end, tokens=self._longest, terms=self._terms)
 
     def _matched(self, passage: str, section: Section) -> list[str]:
         stems = set(self._reading.analyze("\n".join((*section.heading_path, passage))))

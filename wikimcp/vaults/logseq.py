@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 from wikimcp.markdown.body import BodyReading, read_body
+from wikimcp.markdown.comments import joined
 from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
 from wikimcp.markdown.inline import UUID
 from wikimcp.markdown.journal_dates import format_day, read_day
@@ -139,7 +140,11 @@ def _read_markdown(content: FileContent, lines: LineIndex) -> tuple[Frontmatter,
     properties, start = page_properties(text, front.body_start)
     reading = read_body(text, start, lines=lines)
     hidden = [(line.start, line.end) for line in block_properties(text, start)]
-    body = replace(reading.body, hidden=tuple(hidden), links=tuple(map(_plain_link, reading.body.links)))
+    body = replace(
+        reading.body,
+        hidden=joined((*hidden, *reading.body.comments)) if reading.body.comments else tuple(hidden),
+        links=tuple(map(_plain_link, reading.body.links)),
+    )
     if hidden and (not body.first_paragraph or "::" in body.first_paragraph):
         body = replace(body, first_paragraph=_first_paragraph(text, start, hidden))
     if not properties:

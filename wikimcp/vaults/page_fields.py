@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from wikimcp.markdown.dates import read_time
 from wikimcp.markdown.inline import is_tag
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.publication import fold_key
@@ -15,6 +16,7 @@ SUMMARY_LENGTH = 240
 
 _COMMA = re.compile(r"[,;]")
 _NAMES = re.compile(r"(?:\[\[[^\[\]\n]*\]\]|[^,])+")
+_WORDS = re.compile(r"\[\[[^\[\]\n]*\]\]|\S+")
 _SNAKE = re.compile(r"[^\w]+")
 _POSITIVE = re.compile(r"[1-9]\d{0,8}")
 
@@ -66,17 +68,24 @@ def canonical_id(data: Mapping[str, Any]) -> str:
     return ""
 
 
+def unreadable_ids(data: Mapping[str, Any]) -> list[str]:
+    """Return the keys of ids whose value is none: a flag, a mapping or several values."""
+    keys = [key for key in ("canonical_id", "id", "object_id") if data.get(key) not in (None, "", [])]
+    return [key for key in keys if not canonical_id({key: data[key]})]
+
+
 def aliases(fields: Fields) -> tuple[str, ...]:
     """Return the other names of a page; an alias may hold no comma unless it stands in a list."""
-    return tuple(target_name(alias) for alias in fields.texts("aliases", "alias"))
+    return unique(target_name(alias) for key in ("aliases", "alias") for alias in fields.texts(key))
 
 
 def tags(fields: Fields, inline: tuple[str, ...]) -> tuple[str, ...]:
     """Return the tags of frontmatter and text, without ``#``; equal ones by case count once."""
-    value = fields.value("tags", "tag")
-    if value is None and not inline:
+    values = [value for key in ("tags", "tag") if (value := fields.value(key)) is not None]
+    if not values and not inline:
         return ()
-    return unique((*(tag for tag in _written_tags(value) if is_tag(tag)), *inline), fold=True)
+    written = (tag for value in values for tag in _written_tags(value) if is_tag(tag))
+    return unique((*written, *inline), fold=True)
 
 
 def ignored_tags(fields: Fields, line: int) -> tuple[Diagnostic, ...]:
@@ -106,17 +115,28 @@ def fixed_version(data: Mapping[str, Any]) -> int:
     return int(text) if _POSITIVE.fullmatch(text) else 0
 
 
+_UPDATED = ("updatedat", "lastupdated", "updated", "generated.at")
+
+
 def updated_at(fields: Fields) -> str:
-    """Return when the page says it was updated; empty when it does not."""
+    """Return when the page says it was updated, in ISO 8601; empty when it does not, or not readably."""
+    return next((time for _, text in _update_texts(fields) if (time := read_time(text))), "")
+
+
+def unreadable_dates(fields: Fields) -> list[str]:
+    """Return the keys that shall say when the page was updated and hold no date that can be read."""
+    return [key for key, text in _update_texts(fields) if not read_time(text)]
+
+
+def _update_texts(fields: Fields) -> Iterator[tuple[str, str]]:
+    """Yield what the page says of its last update, as (folded key, text), the best key first."""
+    for key in _UPDATED:
+        if text := fields.text(key):
+            yield key, text
     generated = fields.value("generated")
     nested = generated.get("at") if isinstance(generated, dict) else None
-    return (
-        fields.text("updatedat")
-        or fields.text("lastupdated")
-        or fields.text("updated")
-        or fields.text("generated.at")
-        or (str(nested) if isinstance(nested, str | int) else "")
-    )
+    if isinstance(nested, str | int) and nested:
+        yield "generated", str(nested)
 
 
 def cut_at_word(text: str, length: int = SUMMARY_LENGTH) -> str:
@@ -169,8 +189,8 @@ def _references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
 def _written_tags(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     """Yield tags as written; a text is split at commas, or at blanks when it has no comma."""
     if isinstance(value, str):
-        text = value.strip().strip("[]")
-        parts: Iterable[str] = _COMMA.split(text) if _COMMA.search(text) else text.split()
+        text = value.strip() if "[[" in value else value.strip().strip("[]")
+        parts: Iterable[str] = _COMMA.split(text) if _COMMA.search(text) else _WORDS.findall(text)
     else:
         parts = _scalars(value)
     for part in parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wikimcp.markdown.body import BodyReading, read_body
@@ -23,6 +23,8 @@ from wikimcp.vaults.page_fields import (
     relations,
     tags,
     unique,
+    unreadable_dates,
+    unreadable_ids,
     updated_at,
 )
 
@@ -100,6 +102,7 @@ def assemble_page(
             *front.diagnostics,
             *verdict.diagnostics,
             *_tag_notes(front, fields, lines),
+            *_value_notes(front, fields, lines),
         ),
     )
 
@@ -141,3 +144,16 @@ def _tag_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> tuple[Di
         if key in front.data:
             return ignored_tags(fields, lines.line(front.positions[key]))
     return ()
+
+
+def _value_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> Iterator[Diagnostic]:
+    """Yield a note for each date and id that is written and cannot be taken."""
+    if not front.data:
+        return
+    places = {fold_key(key): place for key, place in front.positions.items()}
+    for key in unreadable_dates(fields):
+        message = f"{key!r} holds no date that can be read (as in 2031-02-03); the next best is taken"
+        yield Diagnostic("date_unreadable", message, lines.line(places.get(key, 0)))
+    for key in unreadable_ids(front.data):
+        line = lines.line(front.positions.get(key, 0))
+        yield Diagnostic("id_unreadable", f"{key!r} holds no single id; one is derived instead", line)

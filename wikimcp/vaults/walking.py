@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wikimcp.errors import VaultError
-from wikimcp.models import Diagnostic, FileStamp, Scan
+from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, Scan
 from wikimcp.vaults.opening import Bounds, printable
 
 IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__", "dist", "build", "venv", "site-packages"))
@@ -142,7 +142,9 @@ class _Walker:
                 if not self.bounds.hold(real):
                     self.note(path, "link_outside", "a symbolic link that leaves the vault is not followed")
                 elif os.path.isdir(real):
-                    if os.path.basename(path) not in IGNORED_FOLDERS:
+                    if real in self.folders:
+                        self.note(path, LINK_SERVED_ONCE, "a symbolic link to a folder that is here already")
+                    elif os.path.basename(path) not in IGNORED_FOLDERS:
                         known = len(self.files)
                         self.folder(path, real)
                         below = (stamp.path[len(path) :] for stamp in self.files[known:])
@@ -157,15 +159,20 @@ class _Walker:
             if real not in served:
                 served.add(real)
                 self.linked_page(path, real)
+            else:
+                self.note(path, LINK_SERVED_ONCE, "a symbolic link to a file that has a name here already")
 
     def linked_page(self, path: str, real: str) -> None:
         """Add a page that a link leads to."""
         try:
             status = os.stat(real)
         except OSError:
+            self.note(path, "link_broken", "a symbolic link that leads nowhere")
             return
         if stat.S_ISREG(status.st_mode):
             self.files.append(FileStamp(path, status.st_mtime_ns, status.st_size, status.st_ino))
+        else:
+            self.note(path, "not_a_file", "this is no regular file; it is not opened")
 
     def pages(self) -> Iterator[str]:
         """Yield pages folder by folder, files of a folder first."""
