@@ -8,37 +8,47 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from typing import Any
 
-from wikimcp.index.prepare import Skipped, prepare
+from wikimcp.index.prepare import Prepared, Skipped
 from wikimcp.index.records import body_from_row, page_from_row, page_row
 from wikimcp.markdown.frontmatter import parse_frontmatter
+from wikimcp.markdown.outliner import page_properties
 from wikimcp.markdown.tokens import LineIndex, span_sha256
 from wikimcp.models import Chunk, Diagnostic, ParsedPage, Section, Span
-from wikimcp.ports import FileContent, VaultAdapter
+from wikimcp.ports import FileContent
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r|\\Z)")
 _LINK_STARTS = ("[", "!", "<", "(", "#")
+_ORG_STARTS = (*_LINK_STARTS, "http")
 _HEX = re.compile("[0-9a-f]{64}")
 
 
-def page_faults(content: FileContent, page: ParsedPage) -> Iterator[str]:
-    """Yield what is wrong with a page that was parsed from a file's content."""
-    text = content.text
+def page_faults(page: ParsedPage, last_line: int) -> Iterator[str]:
+    """Yield what is wrong with the values of a page: no JSON, a name that is empty, a diagnostic."""
+    for name in ("slug", "title", "canonical_id", "path"):
+        if not getattr(page, name).strip():
+            yield f"the {name} is empty"
+    try:
+        json.dumps(page, default=_plain, allow_nan=False, ensure_ascii=False).encode("utf-8")
+    except (TypeError, ValueError, RecursionError) as error:
+        yield f"the page is no JSON: {type(error).__name__}: {str(error)[:200]}"
+    for found in (*page.diagnostics, *page.body.diagnostics):
+        yield from _diagnostic_faults(found, last_line)
+
+
+def body_faults(text: str, page: ParsedPage, *, dialect: str) -> Iterator[str]:
+    """Yield what is wrong with the sections, chunks and links of a page that was parsed from a text."""
     lines = LineIndex(text)
     starts = [match.start() for match in _LINE.finditer(text)]
-    yield from _value_faults(page)
-    yield from _section_faults(text, page, lines, starts)
+    yield from _section_faults(text, page, lines, starts, _body_start(text, page, dialect))
     yield from _chunk_faults(text, page)
     yield from _link_faults(text, page, lines)
     yield from _hidden_faults(text, page)
-    for found in (*page.diagnostics, *page.body.diagnostics):
-        yield from _diagnostic_faults(found, len(starts))
 
 
-def record_faults(adapter: VaultAdapter, path: str, content: FileContent) -> Iterator[str]:
+def record_faults(prepared: Prepared | Skipped, content: FileContent) -> Iterator[str]:
     """Yield what is wrong with the rows that the index would store of a file."""
-    prepared = prepare(adapter, path)
     if isinstance(prepared, Skipped):
         if content.encoding != "binary":
             yield f"the file is skipped as {prepared.diagnostic.code}: {prepared.diagnostic.message}"
@@ -62,21 +72,16 @@ def _fields(record: object) -> list[object]:
     return [getattr(record, name) for name in type(record).__dataclass_fields__]  # type: ignore[attr-defined]
 
 
-def _value_faults(page: ParsedPage) -> Iterator[str]:
-    for name in ("slug", "title", "canonical_id", "path"):
-        if not getattr(page, name).strip():
-            yield f"the {name} is empty"
-    try:
-        plain = asdict(replace(page, labels=frozenset()))
-        plain["labels"] = sorted(page.labels)
-        json.dumps(plain, allow_nan=False, ensure_ascii=False).encode("utf-8")
-    except (TypeError, ValueError, RecursionError) as error:
-        yield f"the page is no JSON: {type(error).__name__}: {str(error)[:200]}"
+def _plain(value: Any) -> Any:  # noqa: ANN401 - what json asks about
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return [getattr(value, name) for name in value.__dataclass_fields__]
 
 
-def _section_faults(text: str, page: ParsedPage, lines: LineIndex, starts: list[int]) -> Iterator[str]:
+def _section_faults(
+    text: str, page: ParsedPage, lines: LineIndex, starts: list[int], at: int
+) -> Iterator[str]:
     sections = page.body.sections
-    at = _body_start(text, page)
     open_above: list[Section] = []
     counted: dict[tuple[str, ...], int] = {}
     for number, section in enumerate(sections):
@@ -108,17 +113,12 @@ def _section_faults(text: str, page: ParsedPage, lines: LineIndex, starts: list[
         yield "text behind the last section belongs to none"
 
 
-def _body_start(text: str, page: ParsedPage) -> int:
-    """Return where the body must begin to be in sections; properties at its head are not."""
-    if page.path.lower().endswith(".org"):  # what stands before the first text there may be keywords
+def _body_start(text: str, page: ParsedPage, dialect: str) -> int:
+    """Return where the text begins that must be in sections: behind frontmatter and page properties."""
+    if page.path.lower().endswith(".org"):
         return page.body.sections[0].own.start if page.body.sections else len(text)
     start = parse_frontmatter(text, partial=page.partial).body_start
-    hidden = [span for span in page.body.hidden if span[0] >= start]
-    for opened, closed in hidden:
-        if text[start:opened].strip():
-            break
-        start = closed
-    return max(start, 1 if text.startswith("\ufeff") else 0)
+    return page_properties(text, start)[1] if dialect == "logseq" else start
 
 
 def _span_faults(name: str, text: str, span: Span, lines: LineIndex, starts: list[int]) -> Iterator[str]:
@@ -159,6 +159,7 @@ def _chunk_faults(text: str, page: ParsedPage) -> Iterator[str]:
 
 def _link_faults(text: str, page: ParsedPage, lines: LineIndex) -> Iterator[str]:
     at = -1
+    starts = _ORG_STARTS if page.path.lower().endswith(".org") else _LINK_STARTS
     for number, link in enumerate(page.body.links):
         if link.start == -1:
             if not link.prop and link.line:
@@ -168,7 +169,7 @@ def _link_faults(text: str, page: ParsedPage, lines: LineIndex) -> Iterator[str]
             yield f"link {number} starts outside of the text"
         elif link.line != lines.line(link.start) and not link.prop:
             yield f"link {number} says line {link.line}, not {lines.line(link.start)}"
-        elif not link.prop and not text.startswith(_LINK_STARTS, link.start):
+        elif not link.prop and not text.startswith(starts, link.start):
             yield f"link {number} starts at {text[link.start : link.start + 10]!r}"
         if link.start < at and not link.prop:
             yield f"link {number} is out of order"

@@ -63,6 +63,11 @@ def _composed(random: Random) -> bytes:
     return "".join(parts).encode()
 
 
+def _tail(random: Random, usual: int, most: int) -> int:
+    """Choose a size: most often a usual one, now and then one that shows what grows too fast."""
+    return random.randint(usual, most) if random.random() < 0.05 else random.randint(1, usual)
+
+
 def _place(data: bytes, random: Random) -> int:
     """Choose a place: anywhere, at the start of a line, or in the first lines."""
     at = random.randint(0, len(data))
@@ -95,7 +100,7 @@ def _delete(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
 
 def _repeat(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     start, end = _range(data, random)
-    return data[:end] + data[start:end] * random.choice((1, 2, 20, 300)) + data[end:]
+    return data[:end] + data[start:end] * random.choice((1, 2, 20, _tail(random, 20, 300))) + data[end:]
 
 
 def _nest(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
@@ -105,7 +110,7 @@ def _nest(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
         ("> ", "- ", "1. ", "[", "![", "[[", "((", "*", "_", "**a", "`", "$", "<b>", "<!--", "{{", "%%", "|", "#")
         + ("a: {", "a: [", "&a ", "\t", "\\", "[a](", "<", "&", "~~", "^", "::", "k:: ", "[x]: y\n", "a\n===\n")
     ).encode()
-    times = random.choice((5, 60, 1_000, 20_000))
+    times = random.choice((5, 60, _tail(random, 200, 20_000)))
     if random.random() < 0.3:
         deeper = b"".join(b"  " * depth + mark + b"x\n" for depth in range(min(times, 300)))
         return data[:at] + deeper + data[at:]
@@ -115,7 +120,7 @@ def _nest(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
 def _long_line(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     at = _place(data, random)
     part = random.choice((*SPANS, *CHARACTERS, "word ", "a", "\u65e5", "x,")).replace("\n", " ").encode()
-    return data[:at] + part * random.choice((500, 5_000, 60_000)) + data[at:]
+    return data[:at] + part * _tail(random, 500, 60_000) + data[at:]
 
 
 def _splice(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
@@ -178,7 +183,7 @@ def _front_line(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
 
 def _front_bulk(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     """Blow the frontmatter up: many keys, deep or long values, aliases of aliases."""
-    kind, size = random.randrange(5), random.choice((30, 300, 12_000))
+    kind, size = random.randrange(5), _tail(random, 300, 12_000)
     if kind == 0:
         bulk = "".join(f"k{number}: {number}\n" for number in range(size))
     elif kind == 1:

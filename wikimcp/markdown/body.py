@@ -22,6 +22,8 @@ _PARAGRAPH_MARKS = re.compile(
     r"%%.*?%%|\{\{.*?\}\}|\[?\{(?:ALLOW|DENY)\b[^}]*\}\]?|(?:^|\s)\^[A-Za-z0-9-]+\s*$"
 )
 _LONGEST_CLEANED = 2_000
+LONGEST_HEADING = 500
+"""Characters of a heading that count: it stands in the path of all below it, once for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,16 @@ def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
             continue
         if len(text) <= _LONGEST_CLEANED and ("[[" in text or "{" in text or "^" in text or "%%" in text):
             text = display_text(_HEADING_MARKS.sub("", text))
-        text = " ".join(text.split())
+        text = short_heading(text)
         headings.append(heading if text == heading.text else heading._replace(text=text))
     return headings
+
+
+def short_heading(text: str) -> str:
+    """Return a heading's text on one line, cut where it is no heading any more but a text."""
+    if len(text) > LONGEST_HEADING:
+        text = text[:LONGEST_HEADING] + "…"
+    return " ".join(text.split())
 
 
 def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineIndex) -> tuple[Link, ...]:

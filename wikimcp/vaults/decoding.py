@@ -61,7 +61,7 @@ def decode(data: bytes) -> Decoded:
             return _BINARY
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
-    if not _is_legacy(data, bad):
+    if data.startswith(codecs.BOM_UTF8) or not _is_legacy(data, bad):
         return Decoded(text, "utf-8", _bad_characters(bad, "utf-8"))
     encoding = "latin-1" if _UNDEFINED_1252.search(data) else "cp1252"
     note = Diagnostic("legacy_encoding", f"not UTF-8; read as {encoding}. Save the file as UTF-8 to be sure")
@@ -78,8 +78,8 @@ def _many_controls(data: bytes) -> bool:
 def _is_legacy(data: bytes, bad: int) -> bool:
     """Say whether high bytes rather spell a Western text than UTF-8 with a few bytes gone bad."""
     good = len(_MULTIBYTE.findall(data))
-    if good:
-        return bad > good
+    if bad <= good:
+        return False
     high = len(_HIGH.findall(data))
     return len(_WESTERN.findall(data)) >= 0.8 * high or high > 0.3 * len(data)
 
