@@ -74,7 +74,7 @@ class _Reader:
         block = self.text[start : closing[0]]
         document = self.parse(block, start)
         if not looks_like_keys(block) if document is None else _is_prose(document):
-            return _head_signs(self.text, start, closing[0])
+            return _head_signs(self.text, start, closing[0], broken=document is None)
         self.take(block, start, document)
         body_start = self.second_block(closing[1])
         return Frontmatter(self.data, body_start, self.positions, tuple(self.flags), tuple(self.diagnostics))
@@ -209,10 +209,13 @@ def _unclosed(text: str, start: int, *, partial: bool) -> Frontmatter:
     return Frontmatter({}, result.body_start, {}, (*result.flags, flag), (note,))
 
 
-def _head_signs(text: str, start: int, end: int | None) -> Frontmatter:
-    """Take all as body, but look for publication keys up to the first blank line."""
+def _head_signs(text: str, start: int, end: int | None, *, broken: bool = False) -> Frontmatter:
+    """Take all as body, but look for publication keys up to the first blank line.
+
+    A closed block that is ``broken`` YAML may hold blank lines: it is looked through to its end.
+    """
     limit = start + _HEAD_LIMIT if end is None else min(end, start + _HEAD_LIMIT)
-    blank = _BLANK_LINE.search(text, start - 1, limit)
+    blank = None if broken else _BLANK_LINE.search(text, start - 1, limit)
     block = text[start : max(blank.start(), start) if blank else limit]
     reader = _Reader(text)
     reader.signs(block, start, read_entries(block))
