@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def fuzz(given: argparse.Namespace, *, patience: float = PATIENCE) -> dict[str, 
     kinds: dict[tuple[str, str], list[int]] = {}
     kept: list[dict[str, Any]] = []
     slowest, done, served = (0.0, -1), 0, 0
-    with _progress(given.pages) as step:
+    with _progress(given.pages) as step, suppress(KeyboardInterrupt):  # what was found is still told
         for report in watched(plans, patience=patience):
             if report.begun:
                 continue
@@ -109,7 +109,9 @@ def _keep(folder: Path, plan: Plan, number: int, failures: list[Failure], *, pag
     wanted = {(failure.dialect, failure.kind) for failure in failures}
     if page and not hangs and not line and not any("reading took" in failure.message for failure in failures):
         with tempfile.TemporaryDirectory(prefix="wikimcp-fuzz-") as work:
-            vaults = [vault for vault in make_vaults(Path(work)) if vault.name in {name for name, _ in wanted}]
+            vaults = [
+                vault for vault in make_vaults(Path(work)) if vault.name in {name for name, _ in wanted}
+            ]
             file = shrunk(
                 file, lambda f: bool(wanted & {(x.dialect, x.kind) for x in check(vaults, f, "")[1]})
             )

@@ -54,7 +54,9 @@ def record_faults(prepared: Prepared | Skipped, content: FileContent) -> Iterato
             yield f"the file is skipped as {prepared.diagnostic.code}: {prepared.diagnostic.message}"
         return
     record = prepared.record
-    if page_from_row(page_row(record)) != record and _fields(page_from_row(page_row(record))) != _fields(record):
+    if page_from_row(page_row(record)) != record and _fields(page_from_row(page_row(record))) != _fields(
+        record
+    ):
         yield "the record is another one when it is read from its row"
     for cell in (*page_row(record), *prepared.body):
         if isinstance(cell, str):

@@ -16,7 +16,10 @@ from wikimcp.vaults.options import VaultOptions
 _SIGNALS: Mapping[str, Mapping[str, str]] = {
     "obsidian": {".obsidian/app.json": "{}"},
     "logseq": {"logseq/config.edn": "{:file/name-format :legacy}", "journals/2031_01_01.md": "- day"},
-    "dendron": {"dendron.yml": "workspace:\n  vaults:\n  - {fsPath: notes, name: main}\n", "notes/root.md": ""},
+    "dendron": {
+        "dendron.yml": "workspace:\n  vaults:\n  - {fsPath: notes, name: main}\n",
+        "notes/root.md": "",
+    },
     "foam": {".foam": ""},
     "quartz": {"quartz.config.ts": "export default {}"},
     "llmwiki": {"wiki/index.md": "# Hub", "wiki/concepts/a.md": "a"},

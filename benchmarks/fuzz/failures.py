@@ -14,7 +14,9 @@ _SHRINKING = 10.0
 """Seconds that shrinking one page may take."""
 
 
-def shrunk(file: FuzzedFile, fails: Callable[[FuzzedFile], bool], *, seconds: float = _SHRINKING) -> FuzzedFile:
+def shrunk(
+    file: FuzzedFile, fails: Callable[[FuzzedFile], bool], *, seconds: float = _SHRINKING
+) -> FuzzedFile:
     """Return the smallest page found that still ``fails``: plain name, fewer lines, then fewer bytes."""
     until = time.monotonic() + seconds
     plain = FuzzedFile("p", file.data)

@@ -56,7 +56,9 @@ def _composed(random: Random) -> bytes:
     parts = []
     if random.random() < 0.7:
         keys = random.choices(FRONT, k=random.randint(0, 9))
-        parts.append("\n".join(("---", *keys, random.choice(("---", "---", "...", "--- ", "----", "")))) + "\n")
+        parts.append(
+            "\n".join(("---", *keys, random.choice(("---", "---", "...", "--- ", "----", "")))) + "\n"
+        )
     for _ in range(random.randint(0, 40)):
         parts.append(random.choice(random.choice((BLOCKS, BLOCKS, SPANS, SPANS, CHARACTERS))))
         parts.append(random.choice(("", "", " ", "\n", "\n", "\n\n")))
@@ -107,8 +109,42 @@ def _nest(data: bytes, random: Random, seeds: Sequence[bytes]) -> bytes:
     """Put many of one mark in a row, or each on a deeper line."""
     at = _place(data, random)
     mark = random.choice(
-        ("> ", "- ", "1. ", "[", "![", "[[", "((", "*", "_", "**a", "`", "$", "<b>", "<!--", "{{", "%%", "|", "#")
-        + ("a: {", "a: [", "&a ", "\t", "\\", "[a](", "<", "&", "~~", "^", "::", "k:: ", "[x]: y\n", "a\n===\n")
+        (
+            "> ",
+            "- ",
+            "1. ",
+            "[",
+            "![",
+            "[[",
+            "((",
+            "*",
+            "_",
+            "**a",
+            "`",
+            "$",
+            "<b>",
+            "<!--",
+            "{{",
+            "%%",
+            "|",
+            "#",
+        )
+        + (
+            "a: {",
+            "a: [",
+            "&a ",
+            "\t",
+            "\\",
+            "[a](",
+            "<",
+            "&",
+            "~~",
+            "^",
+            "::",
+            "k:: ",
+            "[x]: y\n",
+            "a\n===\n",
+        )
     ).encode()
     times = random.choice((5, 60, _tail(random, 200, 20_000)))
     if random.random() < 0.3:

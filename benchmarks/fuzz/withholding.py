@@ -13,10 +13,48 @@ import yaml
 from benchmarks.fuzz.mutating import FuzzedFile
 from benchmarks.fuzz.pieces import BAD_BYTES, CHARACTERS, FRONT
 
-_YES = ("true", "True", "TRUE", "yes", "Yes", "on", "y", "1", "'true'", '"yes"', "[true]", "[ 'on' ]", "true # why")
+_YES = (
+    "true",
+    "True",
+    "TRUE",
+    "yes",
+    "Yes",
+    "on",
+    "y",
+    "1",
+    "'true'",
+    '"yes"',
+    "[true]",
+    "[ 'on' ]",
+    "true # why",
+)
 _NO = ("false", "False", "no", "No", "off", "n", "0", "'false'", '"no"', "[false]", "false # not yet")
-_NEITHER = ("maybe", "tru", "fals", "[true, false]", "{a: b}", "TBD", "2", "-", "~x", "\u0442rue", "'", "[", "*x")
-_STATES = ("draft", "Draft", "DRAFT", "'draft'", '"Draft"', "proposed", "needs review", "needs-review", "[draft]")
+_NEITHER = (
+    "maybe",
+    "tru",
+    "fals",
+    "[true, false]",
+    "{a: b}",
+    "TBD",
+    "2",
+    "-",
+    "~x",
+    "\u0442rue",
+    "'",
+    "[",
+    "*x",
+)
+_STATES = (
+    "draft",
+    "Draft",
+    "DRAFT",
+    "'draft'",
+    '"Draft"',
+    "proposed",
+    "needs review",
+    "needs-review",
+    "[draft]",
+)
 _STATUSES = (
     *_STATES,
     *("private", "hidden", "embargoed", "confidential", "internal", "withheld", "unpublished", "blocked"),
@@ -38,14 +76,77 @@ _SPELLINGS = {
     "status": ("status", "Status", "STATUS", '"status"'),
 }
 _BREAKERS = (
-    *('title: "never closed', "title: 'never closed", "a: b: c", "a: [1, 2", "a: {b: c", "a: *nowhere", "a: &x &y z"),
-    *("\ttab: x", "a:\tb", "- item", "@at: x", "`tick`: x", "%percent", "a: %b", "? a\n? b", "key", "just words here"),
-    *("a: |\n x\nb", "  odd: indent", "a: !!int x", "a: !<", "]", "}", "a: ]", '"a": "b" c', "a: 'b' 'c'", "!!x", "&"),
-    *("a: \x01", "a: \x00", "\x00", "a: \ufffe", "<<: 3", "<<: [1]", "<<", "{{title}}", "a: {{x}}", "<% x %>", "a: \\"),
-    *("<<<<<<< HEAD", "=======", ">>>>>>> branch", "--- x", "a: >\n\tb", "title: Re: x", "'", '"', "[[link]]", ": x"),
+    *(
+        'title: "never closed',
+        "title: 'never closed",
+        "a: b: c",
+        "a: [1, 2",
+        "a: {b: c",
+        "a: *nowhere",
+        "a: &x &y z",
+    ),
+    *(
+        "\ttab: x",
+        "a:\tb",
+        "- item",
+        "@at: x",
+        "`tick`: x",
+        "%percent",
+        "a: %b",
+        "? a\n? b",
+        "key",
+        "just words here",
+    ),
+    *(
+        "a: |\n x\nb",
+        "  odd: indent",
+        "a: !!int x",
+        "a: !<",
+        "]",
+        "}",
+        "a: ]",
+        '"a": "b" c',
+        "a: 'b' 'c'",
+        "!!x",
+        "&",
+    ),
+    *(
+        "a: \x01",
+        "a: \x00",
+        "\x00",
+        "a: \ufffe",
+        "<<: 3",
+        "<<: [1]",
+        "<<",
+        "{{title}}",
+        "a: {{x}}",
+        "<% x %>",
+        "a: \\",
+    ),
+    *(
+        "<<<<<<< HEAD",
+        "=======",
+        ">>>>>>> branch",
+        "--- x",
+        "a: >\n\tb",
+        "title: Re: x",
+        "'",
+        '"',
+        "[[link]]",
+        ": x",
+    ),
 )
 _CLOSES = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_ODD_OPENINGS = ("\n---\n", " ---\n", "\u200b---\n", "\ufeff\ufeff---\n", "<!-- made -->\n---\n", "+++\n", ";;;\n", "\n\n---\n")
+_ODD_OPENINGS = (
+    "\n---\n",
+    " ---\n",
+    "\u200b---\n",
+    "\ufeff\ufeff---\n",
+    "<!-- made -->\n---\n",
+    "+++\n",
+    ";;;\n",
+    "\n\n---\n",
+)
 
 
 def closed_file(seed: int, number: int) -> tuple[FuzzedFile, str]:
@@ -64,7 +165,9 @@ def closed_file(seed: int, number: int) -> tuple[FuzzedFile, str]:
     surely = _stays_closed(block, key) and not _CLOSES.search(block)
     if random.random() < 0.15:
         opening = random.choice(_ODD_OPENINGS)
-        surely = surely and len("\n".join(before)) < 4_000 and "\n\n" not in block and "\n---" not in f"\n{block}"
+        surely = (
+            surely and len("\n".join(before)) < 4_000 and "\n\n" not in block and "\n---" not in f"\n{block}"
+        )
         closing = "\n" + opening.strip("\n\ufeff\u200b ").rpartition("\n")[2] + "\n"
     elif random.random() < 0.12:
         closing = "\n"
@@ -74,7 +177,9 @@ def closed_file(seed: int, number: int) -> tuple[FuzzedFile, str]:
 
 
 def _lines(random: Random) -> list[str]:
-    return random.choices(random.choice((_BREAKERS, FRONT, ("title: x", "tags: [a]", "n: 1"))), k=random.randint(0, 3))
+    return random.choices(
+        random.choice((_BREAKERS, FRONT, ("title: x", "tags: [a]", "n: 1"))), k=random.randint(0, 3)
+    )
 
 
 def _bulk(random: Random) -> str:

@@ -212,9 +212,11 @@ def _unclosed(text: str, start: int, *, partial: bool) -> Frontmatter:
 def _head_signs(text: str, start: int, end: int | None, *, broken: bool = False) -> Frontmatter:
     """Take all as body, but look for publication keys up to the first blank line.
 
-    A closed block that is ``broken`` YAML may hold blank lines: it is looked through to its end.
+    A closed block that is ``broken`` YAML may be long and hold blank lines: it is looked through to its end.
     """
-    limit = start + _HEAD_LIMIT if end is None else min(end, start + _HEAD_LIMIT)
+    limit = start + _HEAD_LIMIT
+    if end is not None:
+        limit = end if broken else min(end, limit)
     blank = None if broken else _BLANK_LINE.search(text, start - 1, limit)
     block = text[start : max(blank.start(), start) if blank else limit]
     reader = _Reader(text)
