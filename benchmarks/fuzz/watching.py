@@ -1,4 +1,4 @@
-"""Workers under watch: whoever is silent for too long is ended, its page named, and the work goes on behind it."""
+"""Workers under watch: one that is silent for too long is ended, its page named, and the rest goes on."""
 
 from __future__ import annotations
 

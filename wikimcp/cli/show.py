@@ -66,7 +66,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
 
 
 def _print_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str) -> None:
-    """Print one line for each row, cells parted by tabs: short lines stay short, and ``cut`` can read them."""
+    """Print one line for each row, cells parted by tabs, as ``cut`` reads them."""
     if title:
         print(f"\n{title}")
     for row in (columns, *rows):

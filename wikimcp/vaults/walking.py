@@ -157,6 +157,8 @@ class _Walker:
             if real not in served:
                 served.add(real)
                 self.linked_page(path, real)
+            else:
+                self.note(path, "link_served", "a symbolic link to a page that is served under its own path")
 
     def linked_page(self, path: str, real: str) -> None:
         """Add a page that a link leads to."""
