@@ -24,7 +24,7 @@ def shrunk(
         file = plain
     for parts in (file.data.splitlines(keepends=True), None):
         pieces = parts if parts is not None else [bytes((byte,)) for byte in file.data]
-        kept = _fewest(pieces, lambda few: fails(FuzzedFile(file.name, b"".join(few))), until)
+        kept = _fewest(pieces, lambda few, name=file.name: fails(FuzzedFile(name, b"".join(few))), until)  # type: ignore[misc]
         file = FuzzedFile(file.name, b"".join(kept))
     return file
 

@@ -85,10 +85,9 @@ def _ask(service: Any, tool: str, arguments: Mapping[str, Any]) -> tuple[Mapping
     except ValueError as error:
         faults.append(f"{asked} answers what is no JSON: {type(error).__name__}: {str(error)[:160]}")
     structured = answer.structured or {}
-    for page in structured.get("pages", ()):
-        if isinstance(page, dict) and "error" in page:
-            faults.append(f"{asked} answers {page['error']}")
-    return structured, faults
+    pages = structured.get("pages", ())
+    errors = [page["error"] for page in pages if isinstance(page, dict) and "error" in page]
+    return structured, [*faults, *(f"{asked} answers {error}" for error in errors)]
 
 
 def _status_faults(service: Any) -> Iterator[str]:  # noqa: ANN401
@@ -108,5 +107,6 @@ def _hash_faults(answer: Mapping[str, Any], vault: DialectVault, path: str) -> I
             continue
         first, last = citation["lines"]
         lines = _LINE_END.split(vault.adapter.read(path).text)
-        if span_sha256("\n".join(lines[first - 1 : last])) != citation["spanSha256"]:
+        cited = page["content"] if page["truncated"] else "\n".join(lines[first - 1 : last])
+        if span_sha256(cited) != citation["spanSha256"]:
             yield f"the hash of {page['slug']} is not that of its lines {first} to {last}"

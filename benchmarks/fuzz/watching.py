@@ -12,9 +12,9 @@ from typing import Any
 from benchmarks.fuzz.reading import Failure
 from benchmarks.fuzz.work import Plan, Report, run
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds of silence after which a page is taken to hang: its own limit counts processor time."""
-_SERVING = 10
+_SERVING = 4
 """Times as long a batch of served pages may take."""
 
 

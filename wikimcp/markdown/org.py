@@ -181,11 +181,11 @@ class _Reader:
             return end
         opened = _BLOCK.match(line)
         if opened and opened["end"].lower() == "begin":
-            closed = self.block_end(end, opened["name"])
-            if closed and opened["name"].lower() in _OPAQUE:
+            name = opened["name"].lower()
+            if name in _OPAQUE and (closed := self.block_end(end, opened["name"])):
                 self.opaque.append((at, closed))
                 self.blocks.append((at, "fence"))
-                if opened["name"].lower() == "comment":
+                if name == "comment":
                     self.hidden.append((at, closed))
                 return closed
         if opened:
