@@ -16,7 +16,7 @@ given    = $(if $(filter file,$(origin $(1))),,--$(2) "$($(1))")
 CHECKS  := $(VENV)/.installed-checks-$(subst $(comma),-,$(EXTRAS))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format bench eval clean
+.PHONY: help demo test lint types format fuzz bench eval clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ format: $(CHECKS) ## let ruff put the code in form
 
 types: $(CHECKS) ## mypy --strict over package, tests and benchmarks
 	$(BIN)/mypy wikimcp tests benchmarks
+
+fuzz: $(CHECKS) ## mutated pages through every dialect (bounded: FUZZ="--pages 2000 --seed 7")
+	$(BIN)/python -m benchmarks.fuzz $(call given,CORPUS,corpus) $(FUZZ)
 
 bench: $(CHECKS) ## measure speed and memory, write benchmarks/RESULTS.md (quick look: BENCH=--quick)
 	$(BIN)/python -m benchmarks.run $(call given,CORPUS,corpus) $(call given,QUESTIONS,questions) $(BENCH)

@@ -139,6 +139,10 @@ class WikiService:
                 vectors.discard()
         self.keeper.rebuild(report=progress)
 
+    def verify(self, progress: Report | None = None) -> None:
+        """Read every file again and take in those that changed without a new time or size."""
+        self.keeper.verify(report=progress)
+
     # Tools
 
     @property

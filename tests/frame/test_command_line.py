@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import subprocess
 import sys
@@ -97,7 +98,7 @@ def test_wrong_use_is_one_line_on_stderr_and_exit_code_2(
     (nowhere / "wikimcp.toml").touch()
     assert main(words) == 2
     out, err = capsys.readouterr()
-    assert out == ""
+    assert ("error" in out) if "--json" in words else out == ""
     assert err.startswith("wikimcp: ")
     assert err.count("\n") == 1
     assert expected in err
@@ -221,3 +222,61 @@ def test_cells_are_said_briefly() -> None:
 def test_text_is_printed_as_it_is_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     print_text("a\x1b[31mb")
     assert capsys.readouterr().out == "a\x1b[31mb\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "status"),
+    [
+        (["bundel", "--json"], "usage", 2),
+        (["bundle", "--json", "x", "--limt", "3"], "usage", 2),
+        (["--json"], "usage", 2),
+        (["status", "--json", "--vault", "gone"], "vault", 2),
+        (["tools", "--json", "--set", "answer_token=900"], "settings", 2),
+        (["page", "nothing", "--json", "--embedder", "none"], "not_found", 1),
+    ],
+)
+def test_a_program_is_told_errors_as_json_and_a_person_as_before(
+    nowhere: Path, capsys: pytest.CaptureFixture[str], words: list[str], code: str, status: int
+) -> None:
+    (nowhere / "wikimcp.toml").touch()
+    (nowhere / "a.md").write_text("words", encoding="utf-8")
+    assert main([*words, "--state-dir", str(nowhere.parent / "state")] if status == 1 else words) == status
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert set(error) == {"code", "message", "hint"}
+    assert error["code"] == code
+    assert error["message"] in err
+    assert err.startswith(f"wikimcp: {code}: ")
+    assert err.count("\n") == 1
+
+
+def test_a_question_about_json_and_the_protocol_on_stdout_are_left_alone(
+    nowhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bundle", "--vault", "gone", "--", "--json"]) == 2
+    assert main(["serve", "gone", "--json"]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("module", ["wikimcp.settings", "wikimcp.cli.verbs", "wikimcp.cli.doctor"])
+def test_stopping_while_it_loads_is_quiet(module: str) -> None:
+    script = f"""
+import os, signal, sys
+
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Stop())
+from wikimcp.cli import main
+sys.exit(main(["--version"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+def test_a_wide_table_in_a_file_is_short_lines_parted_by_tabs(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["path", "n#"], [["a" * 200, "1"], ["b", "2\n3"]], title="files")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-4:] == ["files", "path\tn", f"{'a' * 200}\t1", "b\t2 3"]

@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters
 
 from wikimcp.settings import RULES
 from wikimcp.tools.registry import TOOLS, load
+from wikimcp.vaults.detect import DIALECTS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -60,6 +61,21 @@ def test_the_tool_table_lists_exactly_the_tools_that_are_built() -> None:
         r"^\| `([a-z_]+)` \|", README.partition("## Tools")[2].partition("\n## ")[0], re.MULTILINE
     )
     assert sorted(rows) == sorted(name for name in TOOLS if load(name) is not None)
+
+
+def test_the_tables_of_what_is_read_name_every_dialect_once() -> None:
+    names = {
+        "obsidian": "Obsidian",
+        "logseq": "Logseq",
+        "dendron": "Dendron",
+        "foam": "Foam",
+        "quartz": "Quartz",
+        "llmwiki": "compiled wiki",
+        "generic": "any folder",
+    }
+    assert list(names) == [dialect.name for dialect in DIALECTS]
+    rows = re.findall(r"^\| ([^|`]+) \|", _section("What is read"), re.MULTILINE)
+    assert [row for row in rows if row not in ("vault", "dialect")] == [*names.values()] * 2
 
 
 def test_every_setting_of_the_table_exists() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -176,7 +177,7 @@ def test_index_reports_progress_on_stderr_only_and_rebuilds_when_told(run: Run) 
     assert code == 0
     first = json.loads(out)
     assert (first["index"]["state"], first["files"]["indexed"]) == ("ready", 4)
-    assert [line.partition(":")[0] for line in err.splitlines()] == ["reading"]
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["reading", "verifying"]
     (current,) = Path(first["state_dir"]).glob("current-*")
     before = current.read_text()
     assert run("index")[0] == 0
@@ -251,3 +252,13 @@ def test_the_module_runs_as_a_command(run: Run) -> None:
     )
     assert [cluster["name"] for cluster in json.loads(done.stdout)["clusters"]] == ["plant"]
     assert done.stderr == ""
+
+
+def test_index_takes_in_a_rewrite_that_kept_size_and_time(run: Run, tmp_path: Path) -> None:
+    assert run("index")[0] == 0
+    page = tmp_path / "mill" / "pumps.md"
+    before = page.stat()
+    page.write_bytes(page.read_bytes().replace(b"oil", b"tar"))
+    os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert run("index")[0] == 0
+    assert "Pump A needs tar." in run("search", "what does pump A need tar")[1]

@@ -262,6 +262,9 @@ class SmallReading(Reading):
         """Return the visible pages that link here."""
         return self._incoming.get(page.slug, ())
 
+    def odd_links(self, page: PageRecord) -> tuple[Diagnostic, ...]:
+        return ()  # its links are given as pages, not as written
+
     def in_degree(self, page: PageRecord) -> int:
         """Count the pages that link here."""
         return len(self.backlinks(page))

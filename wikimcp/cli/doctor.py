@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -106,6 +107,7 @@ def _service(arguments: argparse.Namespace) -> Iterator[Check]:
         yield Check("problem", error.code, error.message, error.hint)
         return
     yield from _vault(settings, status)
+    yield from _diagnostics(status)
     yield from _index(status)
     yield from _embedder(status)
     yield from _tools(status)
@@ -139,6 +141,31 @@ def _vault(settings: Settings, status: Mapping[str, Any]) -> Iterator[Check]:
         yield Check(
             "note", "withheld", f"{withheld:,} pages are drafts or private", "`wikimcp status` names them."
         )
+
+
+_LINK_CLASSES = {
+    "unresolved_link": "lead to no page",
+    "ambiguous_link": "may lead to several pages",
+    "missing_heading": "name a heading that is not there",
+    "missing_block": "name a block that is not there",
+}
+
+
+def _diagnostics(status: Mapping[str, Any]) -> Iterator[Check]:
+    """Tell how many pages and links are odd, by what is odd about them; `status` has the rest."""
+    see = "`wikimcp status` names them; `wikimcp page SLUG` tells of one page."
+    codes = Counter(str(row["code"]) for row in status.get("diagnostics", ()))
+    if codes:
+        kinds = ", ".join(f"{count:,} {code}" for code, count in codes.most_common(12))
+        more = " and more" if status.get("more_diagnostics") else ""
+        yield Check("note", "files", f"odd: {kinds}{more}", see)
+    for code, row in status.get("links", {}).items():
+        example = row["examples"][0]
+        where = f"{example['path']}:{example['line']} {example['target']}"
+        finding = (
+            f"{row['count']:,} links on {row['pages']:,} pages {_LINK_CLASSES.get(code, code)}, as {where}"
+        )
+        yield Check("note", code, finding, see)
 
 
 def _index(status: Mapping[str, Any]) -> Iterator[Check]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
@@ -14,7 +14,8 @@ from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
-from wikimcp.errors import SettingsError, VaultError, WikimcpError
+from wikimcp.cli.show import error_value, print_json
+from wikimcp.errors import Internal, SettingsError, VaultError, WikimcpError
 from wikimcp.settings import debug_wanted, few_malloc_arenas, one_blas_thread
 
 _VERBS = {
@@ -39,9 +40,9 @@ _WRONG_USE = (UsageError, SettingsError, VaultError)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns 0, 1 (the answer is an error), 2 (wrong use) or 130 (stopped)."""
     words = list(sys.argv[1:] if argv is None else argv)
-    one_blas_thread()
-    few_malloc_arenas()
     try:
+        one_blas_thread()
+        few_malloc_arenas()
         code = _run(words)
         sys.stdout.flush()
         return code
@@ -53,10 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except WikimcpError as error:
-        _complain(str(error))
+        _complain(str(error), error_value(error) if _wants_json(words) else None)
         return 2 if isinstance(error, _WRONG_USE) else 1
     except Exception as error:  # the last seam: nobody above would say it in one line
-        _complain(f"internal: {type(error).__name__}: {error}. Set WIKIMCP_DEBUG=1 to see where.")
+        fault = Internal(f"{type(error).__name__}: {error}", hint="Set WIKIMCP_DEBUG=1 to see where.")
+        _complain(str(fault), error_value(fault) if _wants_json(words) else None)
         return 1
 
 
@@ -75,10 +77,24 @@ def _run(words: Sequence[str]) -> int:
     return _VERBS[arguments.verb](arguments)
 
 
-def _complain(line: str) -> None:
+def _wants_json(words: Sequence[str]) -> bool:
+    """Tell whether a program reads stdout, even of a command line that could not be parsed.
+
+    What ``serve`` writes there is the protocol's alone.
+    """
+    options = words[: words.index("--")] if "--" in words else words
+    return "--json" in options and "serve" not in options
+
+
+def _complain(line: str, value: Mapping[str, object] | None) -> None:
+    """Say on stderr what is wrong, and on stdout as JSON where a program reads along."""
     if debug_wanted():
         traceback.print_exc()
     print(f"wikimcp: {' '.join(line.split())}", file=sys.stderr)
+    if value is not None:
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            print_json({"error": value})
+            sys.stdout.flush()
 
 
 def _drop_output() -> None:

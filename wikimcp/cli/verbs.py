@@ -167,6 +167,8 @@ def index(arguments: argparse.Namespace) -> int:
         with StageProgress() as progress:
             if arguments.rebuild:
                 service.rebuild(progress)
+            service.wait_ready("none", progress)
+            service.verify(progress)
             service.wait_ready("all", progress)
         status = service.status(local_caller(settings))
     finally:

@@ -9,11 +9,13 @@ from itertools import islice
 from typing import Any
 
 from wikimcp.index.keeper import IndexKeeper
+from wikimcp.index.link_diagnostics import link_report
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.view import Reading, View
 from wikimcp.models import ANONYMOUS, Caller
 
 _MOST_DIAGNOSTICS = 500
+_CONFLICT = "a copy that synchronising left behind; it is ranked last and is no link's target"
 
 
 def full_status(
@@ -53,7 +55,10 @@ def full_status(
         for record in sorted(snapshot.records.values(), key=lambda r: r.path)
         if not record.public
     ]
-    status["diagnostics"] = list(islice(_diagnostics(snapshot, view), _MOST_DIAGNOSTICS))
+    found = list(islice(_diagnostics(snapshot, view), _MOST_DIAGNOSTICS + 1))
+    status["diagnostics"] = found[:_MOST_DIAGNOSTICS]
+    status["more_diagnostics"] = len(found) > _MOST_DIAGNOSTICS
+    status["links"] = link_report(view)
     return status
 
 
@@ -64,6 +69,9 @@ def _diagnostics(snapshot: Snapshot, view: View) -> Iterator[dict[str, Any]]:
         for code, message, line in json.loads(rest).get("diagnostics", ()):
             if rev in paths:
                 yield {"path": paths[rev], "code": code, "message": message, "line": line}
+    for record in snapshot.records.values():
+        if record.conflict_copy:
+            yield {"path": record.path, "code": "conflict_copy", "message": _CONFLICT, "line": 0}
     for page, why in view.all_clashes():
         yield {"path": page.path, **asdict(why)}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from wikimcp.errors import WikimcpError
 from wikimcp.index.prepare import changed
 from wikimcp.index.records import PageRecord
 from wikimcp.models import FileStamp, Scan
@@ -105,3 +106,23 @@ def _unreachable(path: Path) -> bool:
     except (OSError, ValueError):
         return True
     return False
+
+
+def other_content(
+    adapter: VaultAdapter,
+    known: Collection[PageRecord],
+    *,
+    report: Callable[[str, int, int], None] | None = None,
+) -> list[str]:
+    """Return the paths of files that hold something else than what was indexed, whatever their stamps say."""
+    found = []
+    for number, record in enumerate(known, start=1):
+        try:
+            same = adapter.read(record.path).content_hash == record.content_hash
+        except (OSError, WikimcpError):
+            same = False
+        if not same:
+            found.append(record.path)
+        if report is not None:
+            report("verifying", number, len(known))
+    return found

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from wikimcp.errors import StateError, Unavailable, WikimcpError
+from wikimcp.index.changes import other_content
 from wikimcp.index.dense_state import DenseState
 from wikimcp.index.embedding import EmbedderVectors
 from wikimcp.index.freshness import Freshness
@@ -278,6 +279,14 @@ class IndexKeeper:
         found = ((page, stat(page.path)) for page in pages)
         # In a vault that cannot be seen nothing is there; that is no reason to drop it.
         return [page.path for page, now in found if now != page.stamp and not (now is None and trouble)]
+
+    def verify(self, *, report: Report | None = None) -> None:
+        """Compare the hash of every file with the indexed one: a stamp can stay as it was over an edit."""
+        if (snapshot := self.store.snapshot) is not None:
+            other = other_content(self.store.adapter, snapshot.records.values(), report=report)
+            if other:
+                self.doubt(other)
+                self.freshen()
 
     def rebuild(self, *, report: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""

@@ -16,10 +16,11 @@ from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
 from wikimcp.index.ledger import path_of_former_id
+from wikimcp.index.link_diagnostics import link_diagnostics
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.tokens import LineIndex, span_sha256, visible_text
-from wikimcp.models import LINK_SERVED_ONCE, Citation, Section
+from wikimcp.models import LINK_SERVED_ONCE, Citation, Diagnostic, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
 
@@ -130,6 +131,10 @@ class Reading:
         """Return sections, chunks, links and frontmatter of a page. Raises Stale when it moved on."""
         body, clashes = self.view.body(page), self.view.clashes(page)
         return replace(body, diagnostics=(*body.diagnostics, *clashes)) if clashes else body
+
+    def odd_links(self, page: PageRecord) -> tuple[Diagnostic, ...]:
+        """Return a diagnostic for each odd link of a page, bounded. Raises Stale when it moved on."""
+        return link_diagnostics(self.view, page)
 
     def sections(self, page: PageRecord) -> tuple[Section, ...]:
         """Return a page's sections. Raises Stale when the page moved on."""

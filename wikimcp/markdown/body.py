@@ -124,13 +124,17 @@ def _headings(outline: Outline, comments: Ranges) -> Sequence[HeadingMark]:
             text = display_text(_HEADING_MARKS.sub("", text))
         if not text.isascii():
             text = text.translate(_SHOWS_NOTHING)
-        text = _shortened(" ".join(text.split()))
+        text = short_heading(text)
         headings.append(heading if text == heading.text else heading._replace(text=text))
     return headings
 
 
-def _shortened(heading: str) -> str:
-    """Cut a heading that is a paragraph, as a rule right below one makes it: it stands in every citation."""
+def short_heading(text: str) -> str:
+    """Return a heading on one line, cut when it is a paragraph, as a rule right below one makes it.
+
+    It stands in the path, and so in the citations, of all that is below it.
+    """
+    heading = " ".join(text[: 4 * LONGEST_HEADING].split())
     if len(heading) <= LONGEST_HEADING:
         return heading
     cut = heading.rfind(" ", LONGEST_HEADING // 2, LONGEST_HEADING)

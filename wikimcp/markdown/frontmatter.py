@@ -23,13 +23,13 @@ from wikimcp.models import Diagnostic
 _OPEN = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _CLOSE_ANY = re.compile(r"[\r\n](?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-_SECOND = re.compile(r"(?:[ \t]*(?:\r\n|\n|\r)){0,2}---[ \t]*(?:\r\n|\n|\r)(?=[\"']?[\w-]+[\"']?[ \t]*:)")
+_SECOND = re.compile(r"(?:[ \t]*(?>\r\n|\n|\r)){0,2}---[ \t]*(?:\r\n|\n|\r)(?=[\"']?[\w-]+[\"']?[ \t]*:)")
 _ODD_OPEN = re.compile(
     r"[\s\ufeff\u200b]*(?:<!--(?:(?!-->).){0,2000}-->\s*)?(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r)", re.DOTALL
 )
 # JSON as some site generators take it: bare, or between fences that name it.
 _JSON_OPEN = re.compile(r"\ufeff?(?:---[ \t]*json[ \t]*(?:\r\n|\n|\r))?\s*(?P<block>\{)", re.IGNORECASE)
-_BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")
+_BLANK_LINE = re.compile(r"(?>\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")  # atomic: CRLF is one line end
 _FENCE_LINE = re.compile(r"(?<=[\r\n])[ \t]*(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r|\Z)")
 _JSON_CLOSE = re.compile(r"(?:\n|\r)\}")
 _LONE_SIGN = re.compile(
@@ -83,7 +83,7 @@ class _Reader:
         block = self.text[start : closing[0]]
         document = self.parse(block, start)
         if not looks_like_keys(block) if document is None else _is_prose(document):
-            return _head_signs(self.text, start, closing[0])
+            return _head_signs(self.text, start, closing[0], broken=document is None)
         self.take(block, start, document)
         body_start = self.second_block(closing[1])
         return Frontmatter(self.data, body_start, self.positions, tuple(self.flags), tuple(self.diagnostics))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
+from unicodedata import category, normalize
 
 from wikimcp.markdown.yaml_values import YamlFault, load_yaml
 
@@ -81,6 +82,27 @@ def find_signs(block: str) -> list[Sign]:
     At most ``MAX_SIGNS`` are read; when there are more, the last one is unreadable.
     """
     block = line_feeds(block)
+    if not block.isascii():
+        folded, places = _fold(block)
+        return [Sign(sign.key, sign.value, places[sign.index]) for sign in _signs(folded)]
+    return _signs(block)
+
+
+def _fold(block: str) -> tuple[str, list[int]]:
+    """Return a block without differences of width and what shows nothing, and where each character stood."""
+    kept: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(block):
+        if not character.isascii():
+            if category(character) == "Cf":
+                continue
+            character = normalize("NFKC", character)
+        kept.append(character)
+        places.extend([place] * len(character))
+    return "".join(kept), places
+
+
+def _signs(block: str) -> list[Sign]:
     signs: dict[int, Sign] = {}
     for number, position in enumerate(_stem_positions(block)):
         line_start = block.rfind("\n", max(position - _WINDOW, 0), position) + 1 or max(position - _WINDOW, 0)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from wikimcp.markdown.body import BodyReading
+from wikimcp.markdown.body import BodyReading, short_heading
 from wikimcp.markdown.chunks import build_chunks
 from wikimcp.markdown.events import MAX_HEADINGS, HeadingMark, Outline
 from wikimcp.markdown.frontmatter import Frontmatter
@@ -177,17 +177,18 @@ class _Reader:
     def content(self, at: int, line: str, end: int, *, blank: bool) -> int:
         """Read a line of text, or a whole block of code; return where it ends."""
         if line[0] == "*" and len(self.headings) < MAX_HEADINGS and (heading := _HEADING.match(line)):
-            self.headings.append(HeadingMark(at, len(heading["stars"]), shown_text(heading["text"])))
+            shown = short_heading(shown_text(heading["text"]))
+            self.headings.append(HeadingMark(at, len(heading["stars"]), shown))
             self.tags += [tag for tag in (heading["tags"] or "").split(":") if is_tag(tag)]
             self.blocks.append((at, "heading"))
             return end
         opened = _BLOCK.match(line)
         if opened and opened["end"].lower() == "begin":
-            closed = self.block_end(end, opened["name"])
-            if closed and opened["name"].lower() in _OPAQUE:
+            name = opened["name"].lower()
+            if name in _OPAQUE and (closed := self.block_end(end, opened["name"])):
                 self.opaque.append((at, closed))
                 self.blocks.append((at, "fence"))
-                if opened["name"].lower() == "comment":
+                if name == "comment":
                     self.hidden.append((at, closed))
                     self.comments.append((at, closed))
                 return closed
@@ -222,7 +223,8 @@ class _Reader:
             other = _KEYWORD.match(line) or _DRAWER.match(line) or _HEADING.match(line) or _BLOCK.match(line)
             if not line or other or (kept and _ITEM.match(line)):
                 break
-            kept.append(_ITEM.sub("", line, count=1).strip())
+            item = _ITEM.match(line)
+            kept.append(line[item.end() if item else 0 :].strip())
             at = end
         return " ".join(kept)
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from wikimcp.errors import Unavailable
 from wikimcp.index.view import PageBody, PageRecord, Reading
 from wikimcp.markdown.tokens import count_tokens
+from wikimcp.models import Diagnostic
 from wikimcp.tools.contract import Result, ToolContext, Wire
 from wikimcp.tools.page_rows import one_line, title_of
 from wikimcp.tools.rendering import clip, compact_json, flatten, json_safe, plain
@@ -110,7 +111,7 @@ def metadata_of(reading: Reading, page: PageRecord, context: ToolContext) -> Pag
         backlink_count=len(reading.backlinks(page)),
         outlink_count=len(reading.outlinks(page)),
         tags=_lines(page.tags) or [],
-        diagnostics=_diagnostics(body),
+        diagnostics=_diagnostics(page, (*body.diagnostics, *reading.odd_links(page))),
         frontmatter=frontmatter,
         **_optional(page, body),
     )
@@ -154,11 +155,14 @@ def _optional(page: PageRecord, body: PageBody) -> dict[str, Any]:
     }
 
 
-def _diagnostics(body: PageBody) -> list[PageDiagnostic]:
-    return [
-        PageDiagnostic(code=found.code, message=_line(found.message), line=found.line or None)
-        for found in body.diagnostics
+def _diagnostics(page: PageRecord, found: Iterable[Diagnostic]) -> list[PageDiagnostic]:
+    notes = [
+        PageDiagnostic(code=note.code, message=_line(note.message), line=note.line or None) for note in found
     ]
+    if page.conflict_copy:
+        message = "a copy that synchronising left behind; it is ranked last and is no link's target"
+        notes.append(PageDiagnostic(code="conflict_copy", message=message))
+    return notes
 
 
 def _frontmatter(body: PageBody) -> tuple[dict[str, Any], list[str]]:

@@ -27,7 +27,7 @@ _HIGH = re.compile(rb"[\x80-\xff]")
 _WESTERN = re.compile(
     rb"(?<=[A-Za-z\xc0-\xfe])[\xc0-\xd6\xd8-\xf6\xf8-\xfe]|[\xc0-\xd6\xd8-\xf6\xf8-\xfe](?=[A-Za-z\xc0-\xfe])"
     rb"|(?<=[0-9A-Za-z])[\x80\x82-\x8b\x91-\x99\x9b\xa0-\xbf]|[\x80\x82-\x8b\x91-\x99\x9b\xa0-\xbf](?=[0-9A-Za-z])"
-    rb"|(?<= )[\x96\x97](?= )"
+    rb"|(?<= )[\x96\x97\xc0\xc8\xc9\xe0\xe5\xe6\xe8\xe9\xf2\xf3\xf6](?= )"  # dashes, words of one letter
 )
 _UNDEFINED_1252 = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _SAMPLE = 64 * 1024
@@ -61,7 +61,7 @@ def decode(data: bytes) -> Decoded:
             return _BINARY
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
-    if not _is_legacy(data, bad):
+    if data.startswith(codecs.BOM_UTF8) or not _is_legacy(data, bad):
         return Decoded(text, "utf-8", _bad_characters(bad, "utf-8"))
     encoding = "latin-1" if _UNDEFINED_1252.search(data) else "cp1252"
     note = Diagnostic("legacy_encoding", f"not UTF-8; read as {encoding}. Save the file as UTF-8 to be sure")
@@ -78,8 +78,8 @@ def _many_controls(data: bytes) -> bool:
 def _is_legacy(data: bytes, bad: int) -> bool:
     """Say whether high bytes rather spell a Western text than UTF-8 with a few bytes gone bad."""
     good = len(_MULTIBYTE.findall(data))
-    if good:
-        return bad > good
+    if bad <= good:
+        return False
     high = len(_HIGH.findall(data))
     return len(_WESTERN.findall(data)) >= 0.8 * high or high > 0.3 * len(data)
 

@@ -1,0 +1,125 @@
+"""What is odd about links: that they lead nowhere, to one of several pages, or to no heading of their page.
+
+A link to a page that the audience may not see is one that leads nowhere, as everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wikimcp.graph.resolve import fold
+from wikimcp.index.audience_view import View
+from wikimcp.index.records import PageRecord
+from wikimcp.index.stale import Stale
+from wikimcp.markdown.links import is_issue_key
+from wikimcp.models import Diagnostic, Link, LinkKind
+
+MOST_OF_A_PAGE = 20
+MOST_EXAMPLES = 10
+_LONGEST_TARGET = 120
+_NO_WORD = re.compile(r"[\W_]+")
+_LINE_FRAGMENT = re.compile(r"L\d+(?:-L?\d+)?|:~:.*")
+
+
+@dataclass(frozen=True, slots=True)
+class OddLink:
+    """One link; ``code`` is unresolved_link, ambiguous_link, missing_heading or missing_block."""
+
+    code: str
+    target: str
+    line: int
+    message: str
+
+
+def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
+    """Yield the odd links of a page in order. Raises Stale when the page moved on."""
+    headings: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+    for link in view.body(page).links:
+        if link.in_comment or link.kind in (LinkKind.EXTERNAL, LinkKind.CITATION):
+            continue
+        found = view.links.resolve(link, page)
+        shown = _shown(link)
+        if found.ambiguous:
+            others = ", ".join(found.candidates[:6])
+            message = f"{shown!r} may be any of {others}; {found.slug} is taken"
+            yield OddLink("ambiguous_link", shown, link.line, message)
+        if not found.slug and not found.attachment:
+            if not _is_placeholder(link, view.adapter.name):
+                yield OddLink("unresolved_link", shown, link.line, f"{shown!r} leads to no page")
+        elif found.slug and link.fragment and not _LINE_FRAGMENT.fullmatch(link.fragment):
+            names, blocks = _known(view, found.slug, headings)
+            if link.fragment.startswith("^"):
+                if link.fragment[1:].strip().casefold() not in blocks:
+                    yield OddLink(
+                        "missing_block", shown, link.line, f"{shown!r}: {found.slug} has no such block"
+                    )
+            elif _anchor(link.fragment.rpartition("#")[2]) not in names:
+                yield OddLink(
+                    "missing_heading", shown, link.line, f"{shown!r}: {found.slug} has no such heading"
+                )
+
+
+def link_diagnostics(view: View, page: PageRecord) -> tuple[Diagnostic, ...]:
+    """Return the odd links of one page as diagnostics: the first ones, and how many more there are."""
+    found = list(odd_links(view, page))
+    notes = [Diagnostic(odd.code, odd.message, odd.line) for odd in found[:MOST_OF_A_PAGE]]
+    if len(found) > MOST_OF_A_PAGE:
+        notes.append(Diagnostic("more_odd_links", f"{len(found) - MOST_OF_A_PAGE} more links are odd"))
+    return tuple(notes)
+
+
+def link_report(view: View) -> dict[str, dict[str, Any]]:
+    """Return for each class of odd links their number, the number of pages, and the first examples."""
+    report: dict[str, dict[str, Any]] = {}
+    for page in view.pages:
+        seen: set[str] = set()
+        try:
+            found = list(odd_links(view, page))
+        except Stale:  # it is read anew before the next answer
+            continue
+        for odd in found:
+            row = report.setdefault(odd.code, {"count": 0, "pages": 0, "examples": []})
+            row["count"] += 1
+            row["pages"] += odd.code not in seen
+            seen.add(odd.code)
+            if len(row["examples"]) < MOST_EXAMPLES:
+                row["examples"].append({"path": page.path, "line": odd.line, "target": odd.target})
+    return dict(sorted(report.items()))
+
+
+def _shown(link: Link) -> str:
+    written = f"{link.target}#{link.fragment}" if link.fragment else link.target
+    line = " ".join(written.split())
+    return line if len(line) <= _LONGEST_TARGET else line[: _LONGEST_TARGET - 1] + "…"
+
+
+def _is_placeholder(link: Link, dialect: str) -> bool:
+    """Say whether a link that leads nowhere is meant to: Logseq's stubs and the keys of issues."""
+    stub = dialect == "logseq" and link.kind in (LinkKind.WIKILINK, LinkKind.EMBED)
+    return stub or is_issue_key(_shown(link))
+
+
+def _known(
+    view: View, slug: str, known: dict[str, tuple[frozenset[str], frozenset[str]]]
+) -> tuple[frozenset[str], frozenset[str]]:
+    if slug not in known:
+        known[slug] = _anchors(view, slug)
+    return known[slug]
+
+
+def _anchors(view: View, slug: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the folded headings and block ids of a page."""
+    target = view.names.slugs.get(slug)
+    if target is None:
+        return frozenset(), frozenset()
+    body = view.body(target)
+    names: Mapping[str, None] = dict.fromkeys(_anchor(section.heading) for section in body.sections)
+    return frozenset(names), frozenset(block.casefold() for block in body.block_ids)
+
+
+def _anchor(heading: str) -> str:
+    """Fold a heading, or a fragment made of one in any of the usual ways, for comparison."""
+    return _NO_WORD.sub("-", fold(heading)).strip("-")
