@@ -195,7 +195,10 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a piece of text stands: enough to find and to check it again."""
+    """Where a piece of text stands: enough to find and to check it again.
+
+    ``place`` (characters of the file) is there for a span that heading and hash do not name alone.
+    """
 
     slug: str
     version: int
@@ -203,6 +206,7 @@ class Citation:
     heading_path: tuple[str, ...]
     lines: tuple[int, int]
     span_sha256: str
+    place: tuple[int, int] | None = None
 
     @property
     def handle(self) -> str:

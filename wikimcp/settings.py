@@ -22,6 +22,7 @@ from wikimcp.errors import SettingsError, VaultError
 from wikimcp.setting_groups import (
     GROUPS,
     Briefing,
+    Citations,
     Coverage,
     Dense,
     Drafts,
@@ -84,6 +85,7 @@ class Settings:
     http: Http = field(default_factory=Http)
     graph: Graph = field(default_factory=Graph)
     briefing: Briefing = field(default_factory=Briefing)
+    citations: Citations = field(default_factory=Citations)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 

@@ -28,16 +28,18 @@ from wikimcp.index.records import (
     sections_from_cell,
 )
 from wikimcp.index.stale import BusyError, IndexDamaged
-from wikimcp.models import Diagnostic, FileStamp, Section
+from wikimcp.models import Diagnostic, FileStamp, LinkKind, Section
 
-FORMAT = 3
+FORMAT = 4
 
 _BUSY_SECONDS = 10.0
+_CITING = f"""instr(links, '["{LinkKind.CITATION.value}",') > 0"""
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pages ({", ".join(PAGE_COLUMNS)}, PRIMARY KEY (rev));
 CREATE UNIQUE INDEX pages_path ON pages (path);
 CREATE TABLE bodies ({", ".join(BODY_COLUMNS)}, PRIMARY KEY (rev));
+CREATE INDEX bodies_citing ON bodies (rev) WHERE {_CITING};
 CREATE TABLE skipped (path TEXT, code TEXT, message TEXT, line INTEGER, mtime_ns, size, inode);
 """
 _PAGE_SQL = f"INSERT INTO pages VALUES ({','.join('?' * len(PAGE_COLUMNS))})"
@@ -151,6 +153,12 @@ class Catalog:
                 connection.execute("COMMIT")
             return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
 
+    def public_pages(self) -> list[PageRecord]:
+        """Return the pages that everybody may see, also those of a transaction that is under way."""
+        rows = self._rows(f"SELECT {','.join(PAGE_COLUMNS)} FROM pages WHERE withheld='' AND labels=''")
+        with translated():
+            return [page_from_row(row) for row in rows]
+
     def body(self, rev: int) -> PageBody | None:
         """Return the body of one rev; None when it is no longer there."""
         with translated():
@@ -166,6 +174,10 @@ class Catalog:
     def links(self) -> list[tuple[int, str]]:
         """Return (rev, links cell) of every page that has links."""
         return self._rows("SELECT rev, links FROM bodies WHERE links <> ''")
+
+    def citing(self) -> list[tuple[int, str]]:
+        """Return (rev, links cell) of every page that cites something."""
+        return self._rows(f"SELECT rev, links FROM bodies WHERE {_CITING}")
 
     def blocks(self) -> list[tuple[int, str]]:
         """Return (rev, rest cell as JSON text) of every page that has block ids."""

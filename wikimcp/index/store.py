@@ -16,6 +16,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import StateError, VaultError
 from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
 from wikimcp.index.catalog import FORMAT, check
@@ -54,6 +55,7 @@ class IndexStore:
         open_lexical: OpenLexical,
         fingerprint: dict[str, str],
         keep_hidden: bool = False,
+        sources: SourceRoots | None = None,
     ) -> None:
         self.adapter = adapter
         self.state = state
@@ -64,6 +66,7 @@ class IndexStore:
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
         self.key = hashlib.sha256(f"{FORMAT} {self._fingerprint}".encode()).hexdigest()[:12]
         self._keep_hidden = keep_hidden
+        self._sources = sources
         # Who writes holds the lock first, then the mutex; who reads holds the mutex alone.
         self._lock = ProcessLock(state.root / "write.lock")
         self._mutex = threading.RLock()
@@ -334,6 +337,7 @@ class IndexStore:
             lexical=opened.lexical,
             withheld=opened.hidden,
             ledger=self._ledger,
+            sources=self._sources,
         )
 
     # Building
