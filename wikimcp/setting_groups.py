@@ -118,7 +118,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Folders that source anchors (``file:path#L10-L20``) are relative to, from the vault's root or absolute."""
+    """Folders that source anchors (``file:path#L10``) are relative to: absolute, or from the vault's root."""
 
     source_roots: tuple[str, ...] = declared("list", ())
 

@@ -162,7 +162,7 @@ class PageText:
             places.append((section.own.start, section.own.end))
             if section.subtree.end != section.own.end:
                 places.append((section.subtree.start, section.subtree.end))
-        for place in dict.fromkeys(places):
+        for place in dict.fromkeys(_trimmed(self.text, place) for place in places):
             found.setdefault(span_sha256(self.text[place[0] : place[1]])[:16], []).append(place)
         return found
 

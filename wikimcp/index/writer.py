@@ -206,7 +206,7 @@ class IndexWriter:
         )
 
     def _pin(self, applied: Applied) -> None:
-        """Note the versions of what the new pages cite, and of the new pages for those who waited for them."""
+        """Note the versions of what the new pages cite, and those of new pages that citations waited for."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         pins = new_pins(
             applied.citing,
