@@ -10,6 +10,7 @@ from wikimcp.citations.anchors import SourceRoots
 from wikimcp.dense.selection import build_dense
 from wikimcp.embedders.resolve import plan_embedders
 from wikimcp.index.embedding import EmbedderVectors
+from wikimcp.index.history import GitHistory
 from wikimcp.index.keeper import IndexKeeper
 from wikimcp.index.state import StateDir
 from wikimcp.index.store import IndexStore
@@ -17,7 +18,7 @@ from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Caller
 from wikimcp.ports import DenseIndex, LexicalIndex, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
-from wikimcp.settings import Settings
+from wikimcp.settings import Settings, child_environment
 from wikimcp.tools.contract import CoverageSettings
 from wikimcp.vaults.detect import VaultOptions, detect
 from wikimcp.vaults.globs import compile_globs
@@ -42,6 +43,7 @@ def build_service(settings: Settings, *, background: bool = True) -> WikiService
         fingerprint=fingerprint(settings, adapter),
         keep_hidden=settings.drafts.allow,
         sources=source_roots(settings),
+        history=GitHistory(state.root, Path(adapter.source_root), child_environment()),
     )
 
     def dense(matrix: Vectors) -> DenseIndex:

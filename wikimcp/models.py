@@ -215,6 +215,19 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class PageChange:
+    """One change of a page: the version it made, and when (ISO 8601 with offset).
+
+    ``author`` and ``subject`` are those of the commit, empty where no git tells of them.
+    """
+
+    version: int
+    at: str
+    author: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Audience:
     """Who asks: whether drafts are allowed and asked for, and the labels of the caller's key."""
 

@@ -170,6 +170,11 @@ def few_malloc_arenas() -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
+def child_environment() -> Mapping[str, str]:
+    """Return the environment for a program that is started by this one."""
+    return dict(os.environ)
+
+
 def debug_wanted(env: Mapping[str, str] | None = None) -> bool:
     """Tell whether ``WIKIMCP_DEBUG`` asks for tracebacks."""
     value = (os.environ if env is None else env).get(f"{PREFIX}DEBUG", "")

@@ -16,12 +16,19 @@ from wikimcp.errors import NotFound, Unavailable
 from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
-from wikimcp.index.former import counted_version, path_of_former_id, path_of_former_slug
+from wikimcp.index.former import (
+    counted_changes,
+    counted_version,
+    path_of_former_id,
+    path_of_former_slug,
+)
+from wikimcp.index.history import GitHistory
 from wikimcp.index.pins import Pin, read_pins
+from wikimcp.index.prepare import iso_time
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.tokens import LineIndex, span_sha256
-from wikimcp.models import Citation, Link, Section
+from wikimcp.models import Citation, Link, PageChange, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
 
@@ -38,8 +45,10 @@ class Reading:
         dense: DenseState | None = None,
         static: DenseState | None = None,
         left_out: frozenset[str] = frozenset(),
+        history: GitHistory | None = None,
     ) -> None:
         self.view = view
+        self.history = history
         self.left_out = left_out
         self.static = static
         self.audience = view.audience
@@ -139,6 +148,31 @@ class Reading:
         """Return the highest version number that is known of a page, however it was counted."""
         ledger = self.view.snapshot.ledger
         return max(page.version, counted_version(ledger, page.path) if ledger else 0)
+
+    def recent_changes(self, page: PageRecord, *, limit: int = 10) -> list[PageChange]:
+        """Return the newest changes of a page, newest first: from git, else from the ledger.
+
+        A commit's subject is left out when the commit touched anything but pages that are visible here.
+        """
+        self.touched[page.path] = page
+        touches = self.history.touches(page.path, limit=limit) if self.history else []
+        if not touches:
+            ledger = self.view.snapshot.ledger
+            counted = counted_changes(ledger, page.path, limit=limit) if ledger else ()
+            return [PageChange(version, at) for version, at in counted]
+        visible = self.view.names.paths
+        changes = [
+            PageChange(
+                touch.version,
+                touch.at,
+                touch.author,
+                touch.subject if all(path in visible for path in touch.paths) else "",
+            )
+            for touch in touches
+        ]
+        if not page.version_fixed and page.version > changes[0].version:
+            changes.insert(0, PageChange(page.version, iso_time(page.mtime_ns), "", "not committed yet"))
+        return changes[:limit]
 
     def body(self, page: PageRecord) -> PageBody:
         """Return sections, chunks, links and frontmatter of a page. Raises Stale when it moved on."""
