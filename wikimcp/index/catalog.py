@@ -316,6 +316,8 @@ def check(path: Path) -> str:
     """Return why a catalog file is unusable, or an empty string: a real query decides."""
     if not path.exists():
         return "missing"
+    if _cut_short(path):
+        return "its end is missing"
     catalog = Catalog(path)
     try:
         meta = catalog.meta()
@@ -331,3 +333,20 @@ def check(path: Path) -> str:
     finally:
         catalog.close()
     return ""
+
+
+def _cut_short(path: Path) -> bool:
+    """Whether a file is shorter than its header says: what is lost may be cells that no check reads.
+
+    Where there is a log the header may be behind or ahead of it, so that nothing can be told.
+    """
+    try:
+        log = Path(f"{path}-wal")
+        if log.exists() and log.stat().st_size:
+            return False
+        with path.open("rb") as file:
+            header = file.read(32)
+        size = int.from_bytes(header[16:18], "big")
+        return path.stat().st_size < (65_536 if size == 1 else size) * int.from_bytes(header[28:32], "big")
+    except OSError:
+        return False

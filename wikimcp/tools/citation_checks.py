@@ -7,7 +7,7 @@ cited page is read once for all citations of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wikimcp.citations.anchors import check_anchor
 from wikimcp.citations.page_text import PageText
@@ -198,8 +198,8 @@ def _anchored(edge: Edge, context: ToolContext) -> Checked:
         return Checked(edge, verdict.status, reason, 0, 0)
     page, place, near = PageText(text, ()), None, None
     if verdict.status is Status.MOVED and verdict.place is not None:
-        first, last = lines = page.lines(verdict.place)
-        place = NewPlace(None, (), lines, f"file:{anchor.path}#L{first}-L{last}")
+        lines = page.lines(verdict.place)
+        place = NewPlace(None, (), lines, replace(anchor, lines=lines).text)
     if verdict.nearest is not None:
         nearest = verdict.nearest
         near = Near(nearest.text, (), page.lines(nearest.place), round(nearest.similarity, 2))
