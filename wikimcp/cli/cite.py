@@ -9,19 +9,21 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wikimcp.cli.parsing import Verbs
 from wikimcp.cli.show import print_json, print_table
 from wikimcp.cli.verbs import local_caller, opened, settings_of
-from wikimcp.errors import BadArgument
+from wikimcp.errors import BadArgument, TooLarge
 from wikimcp.settings import Settings
 
 if TYPE_CHECKING:
     from wikimcp.service import WikiService
 
 _TOOL = "list_stale_citations"
+_ANSWER_TOKENS = 100_000  # of one answer: nobody's context has to hold it
 _AT_ONCE = 20  # citations of a file that are checked by one call
 _MOST_BYTES = 8 * 2**20
 _NOT_CURRENT = ("stale", "moved", "target_missing", "ambiguous")
@@ -50,6 +52,7 @@ def add_cite(verbs: Verbs) -> None:
 def cite(arguments: argparse.Namespace) -> int:
     """Check citations and print those that are not current."""
     settings = settings_of(arguments)
+    settings = replace(settings, answer_tokens=max(settings.answer_tokens, _ANSWER_TOKENS))
     checked = 0
     found: list[Row] = []
     notes: list[str] = []
@@ -102,17 +105,20 @@ def _in_file(
     text = _text_of(file, shown)
     body = parse_body(text, parse_frontmatter(text).body_start)
     cited = [link for link in body.links if link.kind is LinkKind.CITATION and not link.in_comment]
-    for first in range(0, len(cited), _AT_ONCE):
-        batch = cited[first : first + _AT_ONCE]
-        given = [
-            json.dumps({"uri": link.target, "span": link.span_text, "claim": link.label}) for link in batch
-        ]
-        answer = service.call(_TOOL, {"verify": given}, local_caller(settings)).structured or {}
-        rows = [
-            {**row, "source": shown, "line": link.line}
-            for row, link in zip(answer["verified"], batch, strict=True)
-        ]
-        yield len(batch), [row for row in rows if row["status"] != "current"], answer["notes"]
+    given = [json.dumps({"uri": link.target, "span": link.span_text, "claim": link.label}) for link in cited]
+    left = list(dict.fromkeys(given))  # equal ones are answered once
+    verdicts: dict[str, Row] = {}
+    while left:
+        answer = service.call(_TOOL, {"verify": left[:_AT_ONCE]}, local_caller(settings)).structured or {}
+        if not answer["verified"]:
+            raise TooLarge("a verdict is over the size cap", hint="Set answer_tokens higher.")
+        verdicts.update(zip(left, answer["verified"], strict=False))
+        left = left[len(answer["verified"]) :]
+    rows = [
+        {**verdicts[text], "source": shown, "line": link.line}
+        for text, link in zip(given, cited, strict=True)
+    ]
+    yield len(rows), [row for row in rows if row["status"] != "current"], []
 
 
 def _file_outside(page: str, vault: Path) -> Path | None:
