@@ -107,6 +107,12 @@ def test_equal_headings_are_told_apart_by_span_or_number() -> None:
     assert verdict(text, "A", hash_of="# A\n\nfirst").status is Status.AMBIGUOUS
 
 
+def test_a_heading_below_its_like_decides_for_the_inner_one() -> None:
+    text = "# A\n\n## C\n\nouter\n\n### C\n\ninner\n"
+    assert verdict(text, "C", span="inner").status is Status.CURRENT
+    assert verdict(text, "C", hash_of="### C\n\ninner").status is Status.CURRENT
+
+
 def test_a_heading_alone_is_there_or_not() -> None:
     assert verdict(PAGE, "Pump", "Valves").status is Status.CURRENT
     assert verdict(PAGE, "Old pump", "Valves").status is Status.STALE

@@ -111,11 +111,16 @@ def _judge(
     if not cited.heading_path:
         in_body = [place for place in places if place[0] >= page.body_start]
         return _one_of(page, in_body or places, Status.CURRENT) or _gone(page, NO_SPAN, named, shown)
-    holding = [section for section in named if any(_holds(section, place) for place in places)]
+    # A heading may name a section and one below it: a span in both stands in the inner one.
+    holding: dict[int, Range] = {}
+    for place in places:
+        inner = max((s.ordinal for s in named if _holds(s, place)), default=None)
+        if inner is not None:
+            holding.setdefault(inner, place)
     if len(holding) > 1:
         return Verdict(Status.AMBIGUOUS, f"{len(holding)} sections of this heading hold it")
     if holding:
-        return _at(page, Status.CURRENT, next(place for place in places if _holds(holding[0], place)))
+        return _at(page, Status.CURRENT, next(iter(holding.values())))
     reason = NO_SPAN if named else NO_HEADING
     return _one_of(page, places, Status.MOVED) or _gone(page, reason, named, shown)
 
