@@ -6,18 +6,22 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wikimcp.citations.anchors import SourceRoots
 from wikimcp.dense.selection import build_dense
 from wikimcp.embedders.resolve import plan_embedders
 from wikimcp.index.embedding import EmbedderVectors
+from wikimcp.index.history import GitHistory
 from wikimcp.index.keeper import IndexKeeper
 from wikimcp.index.state import StateDir
 from wikimcp.index.store import IndexStore
+from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Caller
 from wikimcp.ports import DenseIndex, LexicalIndex, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
-from wikimcp.settings import Settings
+from wikimcp.settings import Settings, child_environment
 from wikimcp.tools.contract import CoverageSettings
 from wikimcp.vaults.detect import VaultOptions, detect
+from wikimcp.vaults.globs import compile_globs
 
 if TYPE_CHECKING:
     from wikimcp.embedders.resolve import EmbedderPlan
@@ -38,6 +42,8 @@ def build_service(settings: Settings, *, background: bool = True) -> WikiService
         open_lexical=open_lexical,
         fingerprint=fingerprint(settings, adapter),
         keep_hidden=settings.drafts.allow,
+        sources=source_roots(settings),
+        history=GitHistory(state.root, Path(adapter.source_root), child_environment()),
     )
 
     def dense(matrix: Vectors) -> DenseIndex:
@@ -87,7 +93,28 @@ def fingerprint(settings: Settings, adapter: VaultAdapter) -> dict[str, str]:
         "globs": hashlib.sha256(globs.encode()).hexdigest()[:16],
         "file_cap_bytes": str(settings.file_cap_bytes),
         "drafts": str(settings.drafts.allow),
+        **({"source_roots": "\0".join(roots)} if (roots := settings.citations.source_roots) else {}),
     }
+
+
+def source_roots(settings: Settings) -> SourceRoots | None:
+    """Return the folders of source anchors; None when none are set.
+
+    Of the vault's own files only those are read that are no pages and that no private glob withholds.
+    """
+    if not settings.citations.source_roots:
+        return None
+    vault, private = settings.vault.resolve(), compile_globs(settings.private)
+
+    def hidden(file: Path) -> bool:
+        if file.suffix.lower() in (*PAGE_SUFFIXES, ".org"):
+            return file.is_relative_to(vault)
+        return bool(
+            private and file.is_relative_to(vault) and private.match(file.relative_to(vault).as_posix())
+        )
+
+    roots = [settings.vault / Path(root).expanduser() for root in settings.citations.source_roots]
+    return SourceRoots(roots, hidden=hidden)
 
 
 def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
@@ -96,6 +123,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
         answer_tokens=settings.answer_tokens,
         allow_drafts=settings.drafts.allow,
         allow_file_urls=settings.urls.file,
+        sources=source_roots(settings),
         coverage=CoverageSettings(
             strong_similarity=settings.coverage.strong_similarity,
             partial_similarity=settings.coverage.partial_similarity,

@@ -202,7 +202,10 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where a piece of text stands: enough to find and to check it again."""
+    """Where a piece of text stands: enough to find and to check it again.
+
+    ``place`` (characters of the file) is there for a span that heading and hash do not name alone.
+    """
 
     slug: str
     version: int
@@ -210,11 +213,25 @@ class Citation:
     heading_path: tuple[str, ...]
     lines: tuple[int, int]
     span_sha256: str
+    place: tuple[int, int] | None = None
 
     @property
     def handle(self) -> str:
         """The short form an agent quotes: ``slug @ version``."""
         return f"{self.slug} @ {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """One change of a page: the version it made, and when (ISO 8601 with offset).
+
+    ``author`` and ``subject`` are those of the commit, empty where no git tells of them.
+    """
+
+    version: int
+    at: str
+    author: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wikimcp import __version__
+from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import NotFound, StateError, Unavailable, WikimcpError, nearest
 from wikimcp.guide.completions import complete
 from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
@@ -94,6 +95,7 @@ class ServiceOptions:
     allow_drafts: bool = False
     allow_file_urls: bool = False
     coverage: CoverageSettings = CoverageSettings()
+    sources: SourceRoots | None = None
     notes: tuple[str, ...] = ()
     reasons: Mapping[str, str] | None = None
     facts: Mapping[str, Any] | None = None
@@ -167,7 +169,8 @@ class WikiService:
             if keeper.failure is not None:
                 reasons["pages"] = keeper.failure.message
         embedder = keeper.floor is not None or keeper.better is not None
-        return Backends(pages=pages, embedder=embedder, reasons=reasons)
+        citations = keeper.failure is None  # they are read with the pages and are as complete as these
+        return Backends(pages=pages, embedder=embedder, citations=citations, reasons=reasons)
 
     def tools(self) -> list[ToolSpec]:
         """Return the tools whose backends are present now."""
@@ -214,6 +217,7 @@ class WikiService:
                 allow_file_urls=self.options.allow_file_urls,
                 vault_root=Path(self.keeper.store.adapter.source_root),
                 coverage=self.options.coverage,
+                sources=self.options.sources,
                 drafts_ignored=asked and not caller.may_see_drafts,
                 notes=[*notes, *self._notes(reading)],
             )

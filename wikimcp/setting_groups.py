@@ -116,8 +116,15 @@ class Briefing:
     hot: bool = declared("flag", True)
 
 
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """Folders that source anchors (``file:path#L10``) are relative to: absolute, or from the vault's root."""
+
+    source_roots: tuple[str, ...] = declared("list", ())
+
+
 GROUPS: Mapping[str, type] = {
     group.__name__.lower(): group
-    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Briefing)
+    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Briefing, Citations)
 }
 """Every group by the name its keys begin with."""

@@ -22,6 +22,7 @@ from wikimcp.errors import SettingsError, VaultError
 from wikimcp.setting_groups import (
     GROUPS,
     Briefing,
+    Citations,
     Coverage,
     Dense,
     Drafts,
@@ -84,6 +85,7 @@ class Settings:
     http: Http = field(default_factory=Http)
     graph: Graph = field(default_factory=Graph)
     briefing: Briefing = field(default_factory=Briefing)
+    citations: Citations = field(default_factory=Citations)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -166,6 +168,11 @@ def few_malloc_arenas() -> None:
 
     with contextlib.suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+
+
+def child_environment() -> Mapping[str, str]:
+    """Return the environment for a program that is started by this one."""
+    return dict(os.environ)
 
 
 def debug_wanted(env: Mapping[str, str] | None = None) -> bool:

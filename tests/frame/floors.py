@@ -19,7 +19,9 @@ FLOORS: Mapping[str, int] = {
     **dict.fromkeys(("models", "config_text"), 1),
     **dict.fromkeys(("ports", "setting_groups"), 2),
     **dict.fromkeys(("markdown", "settings"), 3),
-    **dict.fromkeys(("vaults", "embedders", "lexical", "dense", "triples", "graph", "retrieval"), 4),
+    **dict.fromkeys(
+        ("vaults", "embedders", "lexical", "dense", "triples", "graph", "retrieval", "citations"), 4
+    ),
     "index": 5,
     **dict.fromkeys(("tools", "guide", "authoring"), 6),
     "service": 7,

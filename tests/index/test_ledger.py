@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, Sighting, path_of_former_id
+from wikimcp.index.former import path_of_former_id
+from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, Sighting
 from wikimcp.index.state import StateDir
 
 AT = "2031-02-03T00:00:00+00:00"

@@ -26,6 +26,8 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
         ("list_metadata_values", {"field": "author"}),
         ("list_clusters", {}),
         ("list_tags", {}),
+        ("list_stale_citations", {}),
+        ("list_stale_citations", {"status": "target_missing", "include_drafts": True}),
     ]
     for word in words:
         calls += [
@@ -39,6 +41,11 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
             ("read_pages", {"slugs": [name]}),
             ("list_pages", {"cluster": name}),
             ("list_pages", {"tags": [name]}),
+            ("list_stale_citations", {"page": name}),
+            (
+                "list_stale_citations",
+                {"verify": [f"{name} @ 1", f"cite://{name}", f"cite://{name}/Merger%20terms"]},
+            ),
             ("assemble_bundle", {"query": "valve", "path_prefix": name}),
             ("assemble_bundle", {"query": "valve", "cluster": name}),
         ]

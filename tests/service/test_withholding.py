@@ -21,6 +21,7 @@ FRONT = (
     "title: Merger\nsummary: A merger.\ntags: [mergertag, ops]\ncluster: merger\ntype: merger-memo\n"
     "author: Mira Osprey\naliases: [the deal]\nid: 01MERGER\nstatus: {status}\n"
 )
+CITED = ' It [closes](cite://01MERGER/Merger "The merger closes"), see [it](cite://01MERGER?v=1) too.'
 SECRETS = ("quillhaven", "osprey", "4411", "01merger")
 WORDS = ["merger", "Quillhaven", "osprey valve", "barley", "figure 4411", "zzyzx quillhaven", "vrell"]
 NAMES = ["merger", "secret/merger", "the deal", "01MERGER", "Merger", "mergertag", "secret", "opem", "merge"]
@@ -29,7 +30,9 @@ CALLER = Caller()
 
 
 def common(wiki: LiveWiki) -> None:
-    wiki.write("open.md", "# Open\n\nSee [[secret/merger|the deal]] and [[Merger]]. The barley is in.\n")
+    wiki.write(
+        "open.md", f"# Open\n\nSee [[secret/merger|the deal]] and [[Merger]]. The barley is in.{CITED}\n"
+    )
     wiki.write("valve.md", "---\ntags: [ops]\ncluster: works\n---\n# Valve\n\nThe valve closes at 40 C.\n")
     wiki.write(
         "barley.md", "---\ncluster: works\ntype: hub\n---\n# Barley\n\nBarley by the sack, valve shut.\n"

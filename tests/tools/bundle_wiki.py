@@ -148,7 +148,11 @@ def check_section(wiki: BundleWiki, section: Mapping[str, Any]) -> None:
     assert citation["spanSha256"] == span_sha256(span)
     path = "/".join(quote(part, safe="") for part in (citation["canonicalId"], *citation["headingPath"]))
     tail = f"?v={citation['version']}&h={citation['spanSha256'][:16]}"
-    assert citation["uri"] == f"cite://{path}{tail}"
+    uri, _, place = citation["uri"].partition("&c=")
+    assert uri == f"cite://{path}{tail}"
+    if place:  # said only where heading and hash do not name the span alone
+        start, end = map(int, place.split("-"))
+        assert text[start:end] == section["text"]
     covering = [s for s in sections_of(text) if s.own.first_line <= last and s.own.last_line >= first]
     assert covering
     for found in covering:  # the cited heading holds all that is returned

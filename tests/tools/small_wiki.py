@@ -130,6 +130,7 @@ def page_record(rev: int, path: str, slug: str, text: str, **fields: object) -> 
         "verified_at": "",
         "verified_by": "",
         "version": 1,
+        "version_fixed": False,
         "content_hash": content_hash(text),
         "mtime_ns": 0,
         "size": len(text.encode()),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
+from wikimcp.cli.cite import cite
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.model_verbs import models
@@ -28,6 +29,7 @@ _VERBS = {
     "call": verbs.call,
     "tools": verbs.tools,
     "status": verbs.status,
+    "cite": cite,
     "doctor": doctor,
     "manifest": verbs.manifest,
     "index": verbs.index,

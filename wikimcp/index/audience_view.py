@@ -20,6 +20,7 @@ from wikimcp.index.catalog import translated
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.dense_state import ChunkRows, DenseState
 from wikimcp.index.names import PageNames
+from wikimcp.index.pins import citations_of
 from wikimcp.index.records import PageBody, PageRecord, links_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import IndexDamaged, Stale
@@ -48,6 +49,7 @@ class View:
         self._bodies: dict[int, PageBody] = {}
         self._sections: dict[int, tuple[Section, ...]] = {}
         self._outlines: dict[int, Outline] = {}
+        self._known_citing: dict[int, tuple[Link, ...]] = {}
         self._chunk_rows: dict[str, ChunkRows] = {}
         self._rows_made: set[str] = set()  # embedders whose chunk rows are of this view already
         # Taken over here and now, so that no chain of old views is kept alive.
@@ -63,6 +65,7 @@ class View:
         self._outlines = previous._outlines
         self._sections = previous._sections
         self._bodies = previous._bodies
+        self._known_citing = dict(previous.__dict__.get("citing", {}))
         self._chunk_rows = dict(previous._chunk_rows)
         self._inherited = self._inherited_links(previous)
 
@@ -154,6 +157,20 @@ class View:
         cells = [(rev, cell) for rev, cell in self.snapshot.catalog.frontmatters() if rev in visible]
         with translated():
             return {rev: json.loads(cell) for rev, cell in cells}
+
+    @cached_property
+    def citing(self) -> Mapping[int, tuple[Link, ...]]:
+        """The citations of every visible page that has any, by rev, in order of the page."""
+        visible, known = self.by_rev, self._known_citing
+        found: dict[int, tuple[Link, ...]] = {}
+        for rev, cell in self.snapshot.catalog.citing():
+            if rev in visible:
+                if rev not in known:
+                    with translated():
+                        known[rev] = tuple(citations_of(links_from_cell(cell)))
+                if known[rev]:
+                    found[rev] = known[rev]
+        return found
 
     @property
     def skipped_count(self) -> int:

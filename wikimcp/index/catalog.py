@@ -29,16 +29,18 @@ from wikimcp.index.records import (
     sections_from_cell,
 )
 from wikimcp.index.stale import BusyError, IndexDamaged
-from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, Section
+from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, LinkKind, Section
 
 FORMAT = 4
 
 _BUSY_SECONDS = 10.0
+_CITING = f"""instr(links, '["{LinkKind.CITATION.value}",') > 0"""
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pages ({", ".join(PAGE_COLUMNS)}, PRIMARY KEY (rev));
 CREATE UNIQUE INDEX pages_path ON pages (path);
 CREATE TABLE bodies ({", ".join(BODY_COLUMNS)}, PRIMARY KEY (rev));
+CREATE INDEX bodies_citing ON bodies (rev) WHERE {_CITING};
 CREATE TABLE skipped (path TEXT, code TEXT, message TEXT, line INTEGER, mtime_ns, size, inode);
 """
 _PAGE_SQL = f"INSERT INTO pages VALUES ({','.join('?' * len(PAGE_COLUMNS))})"
@@ -152,6 +154,12 @@ class Catalog:
                 connection.execute("COMMIT")
             return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
 
+    def public_pages(self) -> list[PageRecord]:
+        """Return the pages that everybody may see, also those of a transaction that is under way."""
+        rows = self._rows(f"SELECT {','.join(PAGE_COLUMNS)} FROM pages WHERE withheld='' AND labels=''")
+        with translated():
+            return [page_from_row(row) for row in rows]
+
     def body(self, rev: int) -> PageBody | None:
         """Return the body of one rev; None when it is no longer there."""
         with translated():
@@ -172,6 +180,10 @@ class Catalog:
     def links(self) -> list[tuple[int, str]]:
         """Return (rev, links cell) of every page that has links."""
         return self._rows("SELECT rev, links FROM bodies WHERE links <> ''")
+
+    def citing(self) -> list[tuple[int, str]]:
+        """Return (rev, links cell) of every page that cites something."""
+        return self._rows(f"SELECT rev, links FROM bodies WHERE {_CITING}")
 
     def blocks(self) -> list[tuple[int, str]]:
         """Return (rev, rest cell as JSON text) of every page that has block ids."""
@@ -311,6 +323,8 @@ def check(path: Path) -> str:
     """Return why a catalog file is unusable, or an empty string: a real query decides."""
     if not path.exists():
         return "missing"
+    if _cut_short(path):
+        return "its end is missing"
     catalog = Catalog(path)
     try:
         meta = catalog.meta()
@@ -326,3 +340,20 @@ def check(path: Path) -> str:
     finally:
         catalog.close()
     return ""
+
+
+def _cut_short(path: Path) -> bool:
+    """Whether a file is shorter than its header says: what is lost may be cells that no check reads.
+
+    Where there is a log the header may be behind or ahead of it, so that nothing can be told.
+    """
+    try:
+        log = Path(f"{path}-wal")
+        if log.exists() and log.stat().st_size:
+            return False
+        with path.open("rb") as file:
+            header = file.read(32)
+        size = int.from_bytes(header[16:18], "big")
+        return path.stat().st_size < (65_536 if size == 1 else size) * int.from_bytes(header[28:32], "big")
+    except OSError:
+        return False

@@ -27,6 +27,7 @@ from wikimcp.models import ANONYMOUS, Audience
 log = logging.getLogger("wikimcp.index")
 
 _TICK = 0.1  # seconds between two looks of the background threads
+_BETWEEN_COMMITS = 1.0  # seconds between two looks whether git's HEAD has moved
 _RETRY = 1.0  # seconds between two tries to begin where beginning failed
 _QUIET = 300.0  # seconds without an edit before what edits have worn out is made anew
 _STAY_SHARE = 0.1  # a better embedder that took over stays while it lacks less than this
@@ -83,7 +84,7 @@ class IndexKeeper:
 
     def start(self) -> None:
         """Load, reconcile and watch in the background; returns at once."""
-        for target in (self._follow, self._embed):
+        for target in (self._follow, self._embed, self._number):
             thread = threading.Thread(target=target, name=f"wikimcp{target.__name__}", daemon=True)
             thread.start()
             self._threads.append(thread)
@@ -217,6 +218,7 @@ class IndexKeeper:
             dense=self._dense(view),
             static=static if static and static.count else None,
             left_out=frozenset(left_out),
+            history=self.store.history,
         )
 
     def _awaited(self) -> Snapshot:
@@ -325,6 +327,28 @@ class IndexKeeper:
         missing = view.chunk_rows(state).missing
         return missing, "warming" if missing else "ready"
 
+    # Versions
+
+    def _number(self) -> None:
+        """Give the pages the versions that git knows, behind all else; from what is kept at first."""
+        pause = _TICK / 4
+        while not self._stop.wait(pause):
+            if self.store.snapshot is None:
+                continue
+            leads = self._settled.is_set() and self._leader.held
+            pause = _BETWEEN_COMMITS if leads else _TICK
+            try:
+                self.number(anew=leads)
+            except Exception:
+                log.exception("reading the history of versions failed")
+
+    def number(self, *, anew: bool) -> None:
+        """Take over the versions that are kept; with ``anew`` bring them in line with git first."""
+        history = self.store.history
+        if history is not None and (history.refresh(self._stop) if anew else history.load()):
+            self.store.renumber()
+            self._announce()
+
     # Vectors
 
     def _embed(self) -> None:
@@ -377,6 +401,8 @@ class IndexKeeper:
                 report("reading", at.done, at.total)
         if self._failure is not None:
             raise self._failure
+        if not self._threads:
+            self.number(anew=vectors == "all")
         wanted = {"none": (), "floor": (self.floor,), "all": (self.floor, self.better)}[vectors]
         for embedder in wanted:
             while embedder is not None and not self._stop.is_set() and self._lacking(embedder):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from wikimcp.errors import StateError
+from wikimcp.index.pins import PINS_SCHEMA, Names, PinRow, fill_pins, move_pins, pins_wait, save_pins
 from wikimcp.index.state import StateDir
 
 log = logging.getLogger("wikimcp.index")
 
-_MOST_MOVES = 50
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS pages (
     path TEXT PRIMARY KEY, declared_id TEXT NOT NULL, content_hash TEXT NOT NULL,
@@ -78,7 +78,7 @@ class Ledger:
             with _translated():
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=NORMAL")
-                self._connection.executescript(_SCHEMA)
+                self._connection.executescript(_SCHEMA + PINS_SCHEMA)
             self.sync()
         except StateError:
             self._connection.close()
@@ -173,28 +173,44 @@ class Ledger:
         self,
         entries: list[Entry],
         history: Iterable[tuple[str, int, str, str]] = (),
-        moves: Iterable[tuple[str, str]] = (),
+        moves: Sequence[tuple[str, str]] = (),
         ids: Iterable[tuple[str, str]] = (),
     ) -> None:
         if not entries:
             return
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO pages (path, declared_id, content_hash, version, gone)"
+                " VALUES (?,?,?,?,?)",
+                [(e.path, e.declared_id, e.content_hash, e.version, int(e.gone)) for e in entries],
+            )
+            connection.executemany("INSERT OR REPLACE INTO history VALUES (?,?,?,?)", history)
+            connection.executemany("UPDATE pages SET moved_to=? WHERE path=?", moves)
+            move_pins(connection, moves)
+            connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
+        self._entries.update((entry.path, entry) for entry in entries)
+
+    def pin(self, pins: Sequence[PinRow], added: Names, at: str) -> None:
+        """Pin citations that are new, and those that waited for the pages ``added``."""
+        with _translated():
+            if not pins and not pins_wait(self._connection):
+                return
+        with self._writing() as connection:
+            if pins:
+                save_pins(connection, pins)
+            fill_pins(connection, added, at)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
         with _translated():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self._connection.executemany(
-                    "INSERT OR REPLACE INTO pages (path, declared_id, content_hash, version, gone)"
-                    " VALUES (?,?,?,?,?)",
-                    [(e.path, e.declared_id, e.content_hash, e.version, int(e.gone)) for e in entries],
-                )
-                self._connection.executemany("INSERT OR REPLACE INTO history VALUES (?,?,?,?)", history)
-                self._connection.executemany("UPDATE pages SET moved_to=? WHERE path=?", moves)
-                self._connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
+                yield self._connection
                 self._connection.execute("COMMIT")
-            except sqlite3.Error:
+            except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-        self._entries.update((entry.path, entry) for entry in entries)
 
     def close(self) -> None:
         """Close the file."""
@@ -227,23 +243,3 @@ def _translated() -> Iterator[None]:
         raise kind(f"the version ledger cannot be used ({error})") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise LedgerDamaged(f"the version ledger cannot be read ({error})") from error
-
-
-def path_of_former_id(ledger: Path, canonical_id: str) -> str:
-    """Return where the page that once had an id lies now; empty when no page ever had it."""
-    if not ledger.exists():
-        return ""
-    connection = sqlite3.connect(ledger, timeout=5.0)
-    try:
-        row = connection.execute("SELECT path FROM ids WHERE id=?", (canonical_id,)).fetchone()
-        path = str(row[0]) if row else ""
-        for _ in range(_MOST_MOVES):
-            row = connection.execute("SELECT moved_to FROM pages WHERE path=?", (path,)).fetchone()
-            if not row or not row[0]:
-                break
-            path = str(row[0])
-        return path
-    except sqlite3.Error:
-        return ""
-    finally:
-        connection.close()

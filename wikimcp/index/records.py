@@ -22,7 +22,8 @@ Row = tuple[Any, ...]
 class PageRecord:
     """One indexed page. ``rev`` names this very content; an edit makes a new rev.
 
-    ``updated_at`` is ISO 8601 with offset, from the frontmatter or the file time.
+    ``updated_at`` is ISO 8601 with offset, from the frontmatter or the file time. ``version_fixed`` says
+    that the frontmatter gives the version.
     """
 
     rev: int
@@ -46,6 +47,7 @@ class PageRecord:
     verified_at: str
     verified_by: str
     version: int
+    version_fixed: bool
     content_hash: str
     mtime_ns: int
     size: int
@@ -72,6 +74,12 @@ class PageRecord:
     def stamp(self) -> FileStamp:
         """The file's stamp when it was read."""
         return FileStamp(self.path, self.mtime_ns, self.size, self.inode)
+
+    def at_version(self, version: int) -> PageRecord:
+        """Return the record with another version number."""
+        values = list(_VALUES(self))
+        values[_VERSION_AT] = version
+        return PageRecord(*values)
 
     def under(self, slug: str, canonical_id: str) -> PageRecord:
         """Return the record under another slug and a derived id (replace() takes thrice as long)."""
@@ -114,11 +122,12 @@ class SkippedFile:
 _NO_LABELS: frozenset[str] = frozenset()
 _SEPARATOR = "\x1f"  # of the names in a cell, one before each
 _LISTS = ("tags", "aliases", "clusters")
-_FLAGS = ("id_derived", "title_explicit", "conflict_copy", "partial")
+_FLAGS = ("id_derived", "title_explicit", "version_fixed", "conflict_copy", "partial")
 PAGE_COLUMNS: tuple[str, ...] = tuple(PageRecord.__dataclass_fields__)
 _LIST_AT = tuple(PAGE_COLUMNS.index(name) for name in _LISTS)
 _FLAG_AT = tuple(PAGE_COLUMNS.index(name) for name in _FLAGS)
 _LABELS_AT = PAGE_COLUMNS.index("labels")
+_VERSION_AT = PAGE_COLUMNS.index("version")
 _SLUG_AT, _ID_AT, _DERIVED_AT = map(PAGE_COLUMNS.index, ("slug", "canonical_id", "id_derived"))
 _VALUES = attrgetter(*PAGE_COLUMNS)
 
@@ -183,6 +192,7 @@ def record_of(page: ParsedPage, *, rev: int, version: int, stamp: FileStamp, upd
         verified_at=page.verified_at,
         verified_by=page.verified_by,
         version=version,
+        version_fixed=bool(page.fixed_version),
         content_hash=page.content_hash,
         mtime_ns=stamp.mtime_ns,
         size=stamp.size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -81,6 +81,14 @@ class Snapshot:
     def without(self, paths: Collection[str]) -> Snapshot:
         """Return the snapshot without some pages, for a reader who may not have them."""
         return self.changed(removed=[self.records[path] for path in paths if path in self.records])
+
+    def numbered(
+        self, version: Callable[[PageRecord], int], fresh: Collection[PageRecord] | None = None
+    ) -> Snapshot:
+        """Return the snapshot with the versions that a count gives; only ``fresh`` records are looked at."""
+        wanted = ((record, version(record)) for record in (self.records.values() if fresh is None else fresh))
+        changed = [record.at_version(number) for record, number in wanted if number != record.version]
+        return self.changed(added=changed) if changed else self
 
     @cached_property
     def newest_rev(self) -> int:

@@ -16,14 +16,17 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import StateError, VaultError
 from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
 from wikimcp.index.catalog import FORMAT, check
 from wikimcp.index.changes import Changes, compare, compare_some, others_there
 from wikimcp.index.folder import IndexFolder, Loaded, OpenLexical
 from wikimcp.index.health import IndexHealth
+from wikimcp.index.history import GitHistory
 from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, open_ledger, set_aside
 from wikimcp.index.lock import ProcessLock
+from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Progress, Snapshot
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.index.state import StateDir
@@ -54,6 +57,8 @@ class IndexStore:
         open_lexical: OpenLexical,
         fingerprint: dict[str, str],
         keep_hidden: bool = False,
+        sources: SourceRoots | None = None,
+        history: GitHistory | None = None,
     ) -> None:
         self.adapter = adapter
         self.state = state
@@ -64,6 +69,8 @@ class IndexStore:
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
         self.key = hashlib.sha256(f"{FORMAT} {self._fingerprint}".encode()).hexdigest()[:12]
         self._keep_hidden = keep_hidden
+        self._sources = sources
+        self.history = history
         # Who writes holds the lock first, then the mutex; who reads holds the mutex alone.
         self._lock = ProcessLock(state.root / "write.lock")
         self._mutex = threading.RLock()
@@ -98,9 +105,18 @@ class IndexStore:
         """Return how far a build is, in this process or in another that shares the state directory."""
         return self.building if self.building.total else Progress(*self.state.progress())
 
-    def _use(self, snapshot: Snapshot) -> None:
+    def _use(self, snapshot: Snapshot, fresh: Collection[PageRecord] | None = None) -> None:
+        """Take a snapshot into use; ``fresh`` are its records that the last one had not (None: all)."""
+        if self.history is not None and self.history.counts.commits:
+            snapshot = snapshot.numbered(self.history.counts.version, fresh)
         self._snapshot = snapshot
         self.loaded.set()
+
+    def renumber(self) -> None:
+        """Give the pages the versions that the history tells now."""
+        with self._mutex:
+            if self._snapshot is not None:
+                self._use(self._snapshot)
 
     def open(self) -> bool:
         """Load the index on disk if it fits; False when there is none that can be served."""
@@ -193,7 +209,8 @@ class IndexStore:
                 searcher=loaded.searcher,
                 hidden=loaded.hidden,
                 complete=loaded.complete,
-            )
+            ),
+            loaded.records,
         )
 
     def suspect(self, error: StateError, snapshot: Snapshot) -> None:
@@ -304,7 +321,7 @@ class IndexStore:
         changes = compare(scan, self._snapshot.records, skipped)
         self.vault_trouble = changes.degraded
         if scan.attachments != self._snapshot.attachments:
-            self._use(self._snapshot.changed(attachments=scan.attachments))
+            self._use(self._snapshot.changed(attachments=scan.attachments), ())
         self._apply(changes, scan=scan, report=report)
 
     def _apply(self, changes: Changes, *, scan: Scan | None = None, report: Report | None = None) -> None:
@@ -317,7 +334,7 @@ class IndexStore:
         writer = self._writer(opened)
         applied = writer.apply(changes, dict(snapshot.records), scan=scan, progress=report)
         if applied.moved_on or applied.restamped:
-            self._use(snapshot_after(applied, snapshot, opened))
+            self._use(snapshot_after(applied, snapshot, opened), applied.added)
 
     def _writer(self, opened: IndexFolder) -> IndexWriter:
         if self._ledger is None:
@@ -334,6 +351,8 @@ class IndexStore:
             lexical=opened.lexical,
             withheld=opened.hidden,
             ledger=self._ledger,
+            sources=self._sources,
+            number=self.history.counts.version if self.history is not None else None,
         )
 
     # Building

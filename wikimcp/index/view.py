@@ -11,16 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from wikimcp.citations.page_text import PageText, named_alone
 from wikimcp.errors import NotFound, Unavailable
 from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
-from wikimcp.index.ledger import path_of_former_id
+from wikimcp.index.former import (
+    counted_changes,
+    counted_version,
+    path_of_former_id,
+    path_of_former_slug,
+)
+from wikimcp.index.history import GitHistory
 from wikimcp.index.link_diagnostics import link_diagnostics
+from wikimcp.index.pins import Pin, read_pins
+from wikimcp.index.prepare import iso_time
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.tokens import LineIndex, span_sha256, visible_text
-from wikimcp.models import LINK_SERVED_ONCE, Citation, Diagnostic, Section
+from wikimcp.models import LINK_SERVED_ONCE, Citation, Diagnostic, Link, PageChange, Section
 from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
 
@@ -37,8 +46,10 @@ class Reading:
         dense: DenseState | None = None,
         static: DenseState | None = None,
         left_out: frozenset[str] = frozenset(),
+        history: GitHistory | None = None,
     ) -> None:
         self.view = view
+        self.history = history
         self.left_out = left_out
         self.static = static
         self.audience = view.audience
@@ -127,6 +138,45 @@ class Reading:
             self.touched[found.path] = found
         return found
 
+    def moved_slug(self, slug: str) -> PageRecord | None:
+        """Return the visible page that once had a slug."""
+        ledger = self.view.snapshot.ledger
+        path = path_of_former_slug(ledger, slug) if ledger else ""
+        found = self.view.names.paths.get(path) if path else None
+        if found is not None:
+            self.touched[found.path] = found
+        return found
+
+    def newest_version(self, page: PageRecord) -> int:
+        """Return the highest version number that is known of a page, however it was counted."""
+        ledger = self.view.snapshot.ledger
+        return max(page.version, counted_version(ledger, page.path) if ledger else 0)
+
+    def recent_changes(self, page: PageRecord, *, limit: int = 10) -> list[PageChange]:
+        """Return the newest changes of a page, newest first: from git, else from the ledger.
+
+        A commit's subject is left out when the commit touched anything but pages that are visible here.
+        """
+        self.touched[page.path] = page
+        touches = self.history.touches(page.path, limit=limit) if self.history else []
+        if not touches:
+            ledger = self.view.snapshot.ledger
+            counted = counted_changes(ledger, page.path, limit=limit) if ledger else ()
+            return [PageChange(version, at) for version, at in counted]
+        visible = self.view.names.paths
+        changes = [
+            PageChange(
+                touch.version,
+                touch.at,
+                touch.author,
+                touch.subject if all(path in visible for path in touch.paths) else "",
+            )
+            for touch in touches
+        ]
+        if not page.version_fixed and page.version > changes[0].version:
+            changes.insert(0, PageChange(page.version, iso_time(page.mtime_ns), "", "not committed yet"))
+        return changes[:limit]
+
     def body(self, page: PageRecord) -> PageBody:
         """Return sections, chunks, links and frontmatter of a page. Raises Stale when it moved on."""
         body, clashes = self.view.body(page), self.view.clashes(page)
@@ -178,6 +228,7 @@ class Reading:
         index = self._lines.get(page.rev)
         if index is None:
             index = self._lines[page.rev] = LineIndex(text)
+        alone = named_alone(text, self.sections(page), heading_path, (start, end))
         return Citation(
             slug=page.slug,
             version=page.version,
@@ -185,7 +236,33 @@ class Reading:
             heading_path=heading_path,
             lines=(index.line(start), index.line(max(start, end - 1))),
             span_sha256=span_sha256(text[start:end]),
+            place=None if alone else (start, end),
         )
+
+    def citing(self) -> Iterable[tuple[PageRecord, tuple[Link, ...]]]:
+        """Yield every visible page that cites something, by path, with its citations in order."""
+        cites = self.view.citing
+        for page in self.pages:
+            if page.rev in cites:
+                yield page, cites[page.rev]
+
+    def citations(self, page: PageRecord) -> tuple[Link, ...]:
+        """Return the citations of one page, in order."""
+        return self.view.citing.get(page.rev, ())
+
+    def pins(self, pages: Iterable[PageRecord]) -> Mapping[tuple[str, str], Pin]:
+        """Return what was pinned when the citations of pages were first seen, by path and ``pin_key``."""
+        ledger = self.view.snapshot.ledger
+        return read_pins(ledger, [page.path for page in pages]) if ledger else {}
+
+    def page_text(self, page: PageRecord) -> PageText:
+        """Return a page as citations are checked against it; not kept. Raises Stale like ``text``."""
+        kept = page.rev in self._texts
+        text = self.text(page)
+        if not kept:
+            del self._texts[page.rev]  # a check of all citations reads every cited page
+        body = self.view.body(page)
+        return PageText(text, body.sections, [(chunk.start, chunk.end) for chunk in body.chunks])
 
     def backlinks(self, page: PageRecord) -> Sequence[PageRecord]:
         """Pages that link to this one, by path."""

@@ -12,17 +12,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 
+from wikimcp.citations.anchors import SourceRoots
 from wikimcp.index.catalog import Catalog
 from wikimcp.index.changes import Changes
 from wikimcp.index.ledger import Ledger, Sighting
 from wikimcp.index.parse_pool import prepare_all
+from wikimcp.index.pins import CitingPage, Names, cites, new_pins
 from wikimcp.index.prepare import Prepared, Skipped
-from wikimcp.index.records import PageRecord, Row, SkippedFile, page_row
+from wikimcp.index.records import BODY_COLUMNS, PageRecord, Row, SkippedFile, page_row
 from wikimcp.models import Scan
 from wikimcp.ports import AnalyzedPage, LexicalIndex, VaultAdapter
 
 Progress = Callable[[str, int, int], None]
 _BATCH = 256
+_LINKS_AT, _FRONTMATTER_AT = map(BODY_COLUMNS.index, ("links", "frontmatter"))
 
 
 @dataclass(slots=True)
@@ -34,6 +37,7 @@ class Applied:
     removed: list[PageRecord] = field(default_factory=list)
     restamped: list[PageRecord] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
+    citing: list[CitingPage] = field(default_factory=list)
 
     @property
     def moved_on(self) -> bool:
@@ -52,12 +56,16 @@ class IndexWriter:
         lexical: LexicalIndex,
         withheld: LexicalIndex | None,
         ledger: Ledger,
+        sources: SourceRoots | None = None,
+        number: Callable[[PageRecord], int] | None = None,
     ) -> None:
         self._adapter = adapter
         self._catalog = catalog
         self._lexical = lexical
         self._withheld = withheld
         self._ledger = ledger
+        self._sources = sources
+        self._number = number
 
     def apply(
         self,
@@ -94,6 +102,8 @@ class IndexWriter:
             self._catalog.remove(record.rev for record in gone)
             self._catalog.restamp((record.rev, record.stamp) for record in applied.restamped)
             self._note_skipped(scan, changes, applied)
+            if applied.added:
+                self._pin(applied)
             if applied.moved_on or fresh:
                 applied.generation += 1
                 self._catalog.set_meta(
@@ -151,6 +161,8 @@ class IndexWriter:
                 applied.added.append(record)
                 page_rows.append(page_row(record))
                 body_rows.append((rev, *item.body[1:]))
+                if cites(links := item.body[_LINKS_AT]):
+                    applied.citing.append(CitingPage(path, links, item.body[_FRONTMATTER_AT]))
                 if record.public:
                     ready.append(replace(item.lexical, rev=rev))
                 elif self._withheld is not None:
@@ -192,6 +204,25 @@ class IndexWriter:
             Sighting(page.path, page.canonical_id, declared, page.content_hash, now)
             for page, declared in pages
         )
+
+    def _pin(self, applied: Applied) -> None:
+        """Note the versions of what the new pages cite, and those of new pages that citations waited for."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        pins = new_pins(
+            applied.citing,
+            names=lambda: self._names(self._catalog.public_pages()),
+            sources=self._sources,
+            at=now,
+        )
+        self._ledger.pin(pins, self._names(applied.added), now)
+
+    def _names(self, pages: Iterable[PageRecord]) -> Names:
+        number = self._number
+        for page in pages:
+            if not page.public:  # nobody shall learn from a pin how often a withheld page changed
+                continue
+            version = number(page) if number else page.version
+            yield page.canonical_id, page.slug, page.path, version, page.content_hash
 
     def _note_skipped(self, scan: Scan | None, changes: Changes, applied: Applied) -> None:
         """Bring the list of files that are not served in line; nothing is written where it stays."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from wikimcp.markdown.chunks import build_chunks
 from wikimcp.markdown.comments import comment_spans
 from wikimcp.markdown.events import HeadingMark, Outline, read_outline
+from wikimcp.markdown.footnotes import FootnoteMark, read_footnotes
 from wikimcp.markdown.inline import FieldMark, InlineMarks, Ranges, page_properties, read_inline
 from wikimcp.markdown.lenient import line_feeds
 from wikimcp.markdown.links import display_text, markdown_link, wikilink
@@ -34,12 +35,14 @@ _LONGEST_CLEANED = 2_000
 class BodyReading:
     """A parsed body with what else decides about the page: access directives and page properties.
 
-    ``properties`` are the ``key:: value`` lines of the first block as (key, value, line).
+    ``properties`` are the ``key:: value`` lines of the first block as (key, value, line); ``footnotes``
+    the references, of which the frontmatter says whether they are citations.
     """
 
     body: ParsedBody
     directives: tuple[Directive, ...] = ()
     properties: tuple[tuple[str, str, int], ...] = ()
+    footnotes: tuple[FootnoteMark, ...] = ()
 
 
 def parse_body(text: str, start: int = 0) -> ParsedBody:
@@ -77,12 +80,13 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         hidden=comments,
         comments=comments,
     )
+    footnotes = read_footnotes(body, outline, marks, offset=start, lines=lines)
     if not marks.fields and not marks.directives:
-        return BodyReading(parsed)
+        return BodyReading(parsed, footnotes=footnotes)
     properties = tuple(
         (mark.key, mark.value, lines.line(mark.start + start)) for mark in page_properties(marks.fields, body)
     )
-    return BodyReading(parsed, tuple(marks.directives), properties)
+    return BodyReading(parsed, tuple(marks.directives), properties, footnotes)
 
 
 def read_blocks(text: str, start: int = 0, end: int | None = None) -> tuple[Block, ...]:

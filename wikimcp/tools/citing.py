@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from typing import Self
-from urllib.parse import quote
 
+from wikimcp.citations.uri import make_cite_uri
 from wikimcp.models import Citation
 from wikimcp.tools.contract import Wire
 from wikimcp.tools.rendering import plain
-
-_HASH_DIGITS = 16
 
 
 class CitationRow(Wire):
@@ -40,7 +38,11 @@ class CitationRow(Wire):
 
 
 def citation_uri(citation: Citation) -> str:
-    """Return ``cite://id/heading?v=version&h=hash``: segments percent-encoded, 16 digits of the span hash."""
-    parts = (citation.canonical_id, *citation.heading_path)
-    segments = "/".join(quote(plain(part), safe="") for part in parts)
-    return f"cite://{segments}?v={citation.version}&h={citation.span_sha256[:_HASH_DIGITS]}"
+    """Return the ``cite://`` form of a citation (citations/uri.py says what is in it)."""
+    return make_cite_uri(
+        citation.canonical_id,
+        citation.heading_path,
+        version=citation.version,
+        span_sha256=citation.span_sha256,
+        place=citation.place,
+    )

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from wikimcp.citations.anchors import SourceRoots
 from wikimcp.index.view import Reading
 from wikimcp.tools.cursors import Continuation
 
@@ -150,8 +151,8 @@ class CoverageSettings:
 class ToolContext:
     """What a call needs beside the View, and what it collects.
 
-    ``vault_root`` is the folder that page paths are relative to. ``now`` is aware. ``notes`` are
-    shown to the caller, so they hold no machine paths.
+    ``vault_root`` is the folder that page paths are relative to, ``sources`` those of source anchors.
+    ``now`` is aware. ``notes`` are shown to the caller, so they hold no machine paths.
     """
 
     index: IndexStamp = field(default_factory=IndexStamp)
@@ -160,6 +161,7 @@ class ToolContext:
     vault_root: Path | None = None
     drafts_ignored: bool = False
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    sources: SourceRoots | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
 

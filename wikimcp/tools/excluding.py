@@ -10,10 +10,10 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import numpy as np
 
+from wikimcp.citations.uri import parse_cite_uri
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.markdown.tokens import normalise_span
 from wikimcp.retrieval.duplicates import same_text
@@ -52,19 +52,8 @@ def read_exclusions(texts: Sequence[str], context: ToolContext) -> list[Exclusio
 def _read(text: str) -> Exclusion | None:
     if _HASH.fullmatch(text.lower()):
         return Exclusion("", (), text.lower())
-    if not text.startswith("cite://"):
-        return None
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return None
-    # The id stands where a host would: taken from the text, since hosts are folded to lower case.
-    path = text.removeprefix("cite://").partition("?")[0].partition("#")[0]
-    canonical_id, *headings = [unquote(part) for part in path.split("/")]
-    hash_start = parse_qs(parts.query).get("h", [""])[0].lower()
-    if not canonical_id or (hash_start and not _HASH.fullmatch(hash_start)):
-        return None
-    return Exclusion(canonical_id, tuple(headings), hash_start)
+    uri = parse_cite_uri(text)
+    return None if uri is None else Exclusion(uri.canonical_id, uri.heading_path, uri.hash_start)
 
 
 def excluded_sections(reading: Reading, scored: Scored, exclusions: Sequence[Exclusion]) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from wikimcp.markdown.body import BodyReading, read_body
+from wikimcp.markdown.footnotes import footnote_citations
 from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
 from wikimcp.markdown.identity import derived_id, readable_title
 from wikimcp.markdown.links import frontmatter_links
@@ -55,7 +56,7 @@ def assemble_page(
 ) -> ParsedPage:
     """Make a page of properties and a body, whatever syntax they were read from."""
     fields = Fields(front.data)
-    body = _with_frontmatter_links(front, reading.body, lines)
+    body = _with_frontmatter_links(front, reading, lines)
     verdict = _verdict(front, reading, name)
     title = fields.text("title")
     role = name.stem.casefold() if "/" not in name.path and name.stem.casefold() in HUB_ROLES else "topic"
@@ -107,10 +108,17 @@ def assemble_page(
     )
 
 
-def _with_frontmatter_links(front: Frontmatter, body: ParsedBody, lines: LineIndex) -> ParsedBody:
-    """Put the links of the frontmatter before those of the body."""
-    links = frontmatter_links(front.data, front.positions, lines) if front.data else []
-    return replace(body, links=(*links, *body.links)) if links else body
+def _with_frontmatter_links(front: Frontmatter, reading: BodyReading, lines: LineIndex) -> ParsedBody:
+    """Put the links of the frontmatter before those of the body, its sources' footnotes among these."""
+    body = reading.body
+    if not front.data:
+        return body
+    links = frontmatter_links(front.data, front.positions, lines)
+    footnotes = list(footnote_citations(front.data, reading.footnotes))
+    if not links and not footnotes:
+        return body
+    within = sorted((*body.links, *footnotes), key=lambda link: link.start) if footnotes else body.links
+    return replace(body, links=(*links, *within))
 
 
 def _verdict(front: Frontmatter, reading: BodyReading, name: PageName) -> Verdict:

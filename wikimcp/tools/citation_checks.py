@@ -1,0 +1,212 @@
+"""Checking citations: those of pages and those an agent gives back, each with its verdict and new place.
+
+Everything is looked up in what the caller may see, so a withheld page is a missing one here too. Each
+cited page is read once for all citations of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from wikimcp.citations.anchors import check_anchor
+from wikimcp.citations.page_text import PageText
+from wikimcp.citations.uri import make_cite_uri
+from wikimcp.citations.verdict import NO_PAGE, Status, Verdict, check
+from wikimcp.index.pins import Pin, named_target, pin_key
+from wikimcp.index.view import PageRecord, Reading
+from wikimcp.markdown.tokens import span_sha256
+from wikimcp.models import Link
+from wikimcp.tools.citation_targets import FoundPage, Target, find_page, given_target, target_of
+from wikimcp.tools.contract import ToolContext
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One citation: its page and link (None: given by the caller), what it names, and the page found."""
+
+    source: PageRecord | None
+    link: Link | None
+    target: Target
+    found: FoundPage | None
+    pin: Pin | None = None
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """Where it stands among others: by path, then place on the page."""
+        return (self.source.path if self.source else "", self.link.start if self.link else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPlace:
+    """Where a span stands: the page (None: a source file), heading path, lines, and its uri or anchor."""
+
+    page: PageRecord | None
+    heading_path: tuple[str, ...]
+    lines: tuple[int, int] | None
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The passage most like a span that is gone."""
+
+    text: str
+    heading_path: tuple[str, ...]
+    lines: tuple[int, int]
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A citation with its verdict; ``pinned_version`` 0 where it was never known."""
+
+    edge: Edge
+    status: Status
+    reason: str
+    pinned_version: int
+    current_version: int
+    place: NewPlace | None = None
+    near: Near | None = None
+
+
+def edges_of(reading: Reading, pages: Iterable[tuple[PageRecord, Sequence[Link]]]) -> list[Edge]:
+    """Return the citations of pages, by path and place."""
+    listed = list(pages)
+    pins = reading.pins(page for page, _ in listed)
+    found: list[Edge] = []
+    for page, links in listed:
+        notes = any(link.target.startswith("footnote:") for link in links)
+        frontmatter: Mapping[str, object] = reading.body(page).frontmatter if notes else {}
+        for link in links:
+            target = target_of(named_target(link, frontmatter), span=link.span_text, claim=link.label)
+            at = None if target.outside or target.anchor or target.malformed else find_page(reading, target)
+            found.append(Edge(page, link, target, at, pins.get((page.path, pin_key(link)))))
+    return found
+
+
+def given_edges(reading: Reading, texts: Sequence[str]) -> list[Edge]:
+    """Return what a caller gives to be verified, in order."""
+    found = []
+    for text in texts:
+        target = given_target(text)
+        at = find_page(reading, target) if target.name else None
+        found.append(Edge(None, None, target, at))
+    return found
+
+
+def checked(reading: Reading, edges: Sequence[Edge], context: ToolContext) -> Iterator[Checked]:
+    """Yield the verdict on each citation, in the order of ``edges``; those of outside targets are left out.
+
+    Raises Stale when a page moved on while it was read.
+    """
+    done: dict[int, Checked] = {}
+    by_page: dict[str, list[int]] = {}
+    for number, edge in enumerate(edges):
+        if edge.source is not None:
+            reading.touch([edge.source])
+        if edge.found is not None:
+            by_page.setdefault(edge.found.page.path, []).append(number)
+        elif edge.target.anchor is not None:
+            done[number] = _anchored(edge, context)
+        elif not edge.target.outside:
+            reason = edge.target.malformed or NO_PAGE
+            done[number] = Checked(edge, Status.TARGET_MISSING, reason, edge.target.version, 0)
+    for numbers in by_page.values():
+        found = edges[numbers[0]].found
+        assert found is not None
+        text = reading.page_text(found.page)
+        for number in numbers:
+            done[number] = _on_page(reading, edges[number], text)
+    yield from (done[number] for number in sorted(done))
+
+
+def _on_page(reading: Reading, edge: Edge, text: PageText) -> Checked:
+    found, target = edge.found, edge.target
+    assert found is not None
+    page = found.page
+    verdict = check(text, target.cited)
+    status, reason = verdict.status, verdict.reason
+    pinned = _pinned_version(edge, page)
+    if target.bare and target.version > page.version and target.version > reading.newest_version(page):
+        status, reason = Status.STALE, f"no such version: the newest known here is {page.version}"
+    if found.moved and status in (Status.CURRENT, Status.MOVED):
+        status, reason = Status.MOVED, "the page has moved"
+    place = near = None
+    if status is Status.MOVED:
+        place = _new_place(page, text, verdict)
+    elif status is Status.STALE:
+        near = _near(text, verdict)
+    return Checked(edge, status, reason, pinned, page.version, place, near)
+
+
+def _pinned_version(edge: Edge, page: PageRecord) -> int:
+    """Return the version that a citation names, else the one it was pinned at.
+
+    A pin of the very content that is there now is of the version that this content has now: the
+    number may have been counted in another way then.
+    """
+    if edge.target.version:
+        return edge.target.version
+    pin = edge.pin
+    if pin is None:
+        return 0
+    return page.version if pin.content == page.content_hash else pin.version
+
+
+def _new_place(page: PageRecord, text: PageText, verdict: Verdict) -> NewPlace:
+    path = verdict.section.heading_path if verdict.section else ()
+    if verdict.place is None:
+        return NewPlace(page, path, None, make_page_uri(page))
+    start, end = verdict.place
+    uri = make_cite_uri(
+        page.canonical_id,
+        path,
+        version=page.version,
+        span_sha256=span_sha256(text.text[start:end]),
+        place=verdict.place,
+    )
+    return NewPlace(page, path, text.lines(verdict.place), uri)
+
+
+def make_page_uri(page: PageRecord) -> str:
+    """Return the uri of a page as a whole, without a span."""
+    return make_cite_uri(page.canonical_id, (), version=page.version, span_sha256="").removesuffix("&h=")
+
+
+def _near(text: PageText, verdict: Verdict) -> Near | None:
+    path = verdict.section.heading_path if verdict.section else ()
+    if verdict.nearest is not None:
+        near = verdict.nearest
+        return Near(near.text, path, text.lines(near.place), round(near.similarity, 2))
+    if verdict.section is None:
+        return None
+    own = verdict.section.own
+    place = (own.start, own.end)
+    return Near(text.text[own.start : own.end], path, text.lines(place), None)
+
+
+def _anchored(edge: Edge, context: ToolContext) -> Checked:
+    """Check a source anchor against the file below the source roots."""
+    anchor, sources = edge.target.anchor, context.sources
+    assert anchor is not None
+    text = sources.read(anchor.path) if sources else None
+    pinned = edge.pin.content if edge.pin else ""
+    verdict = check_anchor(text, anchor, span=edge.target.cited.span, pinned=pinned)
+    if text is None:
+        reason = verdict.reason if sources else "file missing: no source roots are set"
+        return Checked(edge, verdict.status, reason, 0, 0)
+    page, place, near = PageText(text, ()), None, None
+    if verdict.status is Status.MOVED and verdict.place is not None:
+        lines = page.lines(verdict.place)
+        place = NewPlace(None, (), lines, replace(anchor, lines=lines).text)
+    if verdict.nearest is not None:
+        nearest = verdict.nearest
+        near = Near(nearest.text, (), page.lines(nearest.place), round(nearest.similarity, 2))
+    return Checked(edge, verdict.status, verdict.reason, 0, 0, place, near)
+
+
+def stale_citations_of(reading: Reading, page: PageRecord, context: ToolContext) -> list[Checked]:
+    """Return the citations of a page that are not current, in order."""
+    edges = edges_of(reading, [(page, reading.citations(page))])
+    return [found for found in checked(reading, edges, context) if found.status is not Status.CURRENT]
