@@ -16,7 +16,7 @@ from wikimcp.models import Caller
 from wikimcp.ports import DenseIndex, LexicalIndex, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
 from wikimcp.settings import Settings
-from wikimcp.tools.contract import CoverageSettings
+from wikimcp.tools.contract import BriefingSettings, CoverageSettings
 from wikimcp.vaults.detect import VaultOptions, detect
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
             partial_similarity=settings.coverage.partial_similarity,
             lexical_lift=settings.coverage.lexical_lift,
         ),
+        briefing=BriefingSettings(prompt_share=settings.briefing.prompt_share, hot=settings.briefing.hot),
         notes=() if plan.satisfied else plan.notes,
         reasons={"embedder": "; ".join(plan.notes)} if plan.notes else {},
         facts={

@@ -146,6 +146,14 @@ class CoverageSettings:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class BriefingSettings:
+    """The operator's word on briefings: the share of the prompt beside pages, and the hot page first."""
+
+    prompt_share: float = 0.4
+    hot: bool = True
+
+
 @dataclass(slots=True)
 class ToolContext:
     """What a call needs beside the View, and what it collects.
@@ -160,6 +168,7 @@ class ToolContext:
     vault_root: Path | None = None
     drafts_ignored: bool = False
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    briefing: BriefingSettings = field(default_factory=BriefingSettings)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
 
