@@ -24,6 +24,9 @@ HOT_HEADING = "## Recent\n\n"
 _POINTERS = "pages to open with read_pages:"
 _HOT_SHARE = 4  # one part in so many of the room may go to the hot page
 _POINTER_SHARE = 5  # one part in so many of a cluster's room is kept for lines that point
+_POINTER_COST = 40 * QUARTERS  # what such a line takes as a rule
+_ESCAPED = 1.5  # the costs in the catalog are of JSON: line ends and quotes count twice there
+_LEAST_POINTER = 4 * QUARTERS
 _HUB_SHARE = 2  # a hub that does not fit whole takes at most one part in so many
 _LEAST_PART = 100 * QUARTERS  # a part of a hub that is smaller than this is no use
 _LONGEST_CLUSTER = 80
@@ -106,6 +109,7 @@ class Filling:
     """Fills ``room`` quarters; ``uris`` tells whether each text comes with its ``cite://`` form."""
 
     def __init__(self, reading: Reading, asked: Asked, *, room: int, uris: bool) -> None:
+        self._reading = reading
         self._asked = asked
         self._left = room
         self._pages = Pages(reading, uris=uris)
@@ -191,11 +195,16 @@ class Filling:
         """Return the page whole if it fits, and take the prompt's sections out that it holds."""
         freed = [section for section in self._filled.sections if section.span.page.rev == page.rev]
         room = self._left - reserve + sum(section.cost for section in freed)
-        item = self._pages.whole(page, origin, cluster, room=room)
+        item = self._pages.whole(page, origin, cluster, room=room) if self._may_fit(page, room) else None
         if item is not None:
             self._filled.sections = [one for one in self._filled.sections if one not in freed]
             self._left += sum(section.cost for section in freed) - item.block.cost
         return item
+
+    def _may_fit(self, page: PageRecord, room: int) -> bool:
+        """Tell from the catalog whether it is worth reading a page: its text escaped is not much longer."""
+        shape = self._reading.outlines([page.rev]).get(page.rev)
+        return shape is None or int(shape.text_cost.sum()) <= room * _ESCAPED
 
     # Clusters
 
@@ -213,22 +222,21 @@ class Filling:
             return filled
         self._left -= least
         name = asked.cluster.name
-        pointers = {page.slug: self._pages.pointer(page, "cluster", name) for page in pages}
-        costs = {slug: pointer.block.cost for slug, pointer in pointers.items()}
-        wanted = sum(costs.values())
         most = max(self._left, 0) // _POINTER_SHARE
+        self._reading.outlines([page.rev for page in pages])  # all at once
         others: list[PageRecord] = []
-        for page in pages:
-            reserve = min(wanted - costs[page.slug], most)
+        for at, page in enumerate(pages):
+            is_hub = page is asked.cluster.hub
+            waiting = len(others) + len(pages) - at - 1
+            reserve = 0 if is_hub else min(waiting * _POINTER_COST, most)
             item = self._taken_whole(page, "cluster", name, reserve=reserve)
-            if item is None and page is pages[0] and page is asked.cluster.hub:
+            if item is None and is_hub:
                 item = self._part_of_hub(page, name)
             if item is None:
                 others.append(page)
             else:
                 filled.shown.append(item)
-                wanted -= costs[page.slug]
-        filled.pointers = self._pointers([pointers[page.slug] for page in others])
+        filled.pointers = self._pointers(others, name)
         filled.unnamed = len(others) - len(filled.pointers) + rest
         return filled
 
@@ -242,17 +250,21 @@ class Filling:
         self._left -= item.block.cost
         return item
 
-    def _pointers(self, pointers: Sequence[Item]) -> list[Item]:
-        """Return the first that fit."""
+    def _pointers(self, pages: Sequence[PageRecord], cluster: str) -> list[Item]:
+        """Return lines that point to the first pages, as many as fit."""
         kept: list[Item] = []
         left = self._left - _POINTER_ROOM
-        for pointer in pointers:
+        for page in pages:
+            if left < _LEAST_POINTER:
+                break
+            pointer = self._pages.pointer(page, "cluster", cluster)
             if pointer.block.cost > left:
                 break
             left -= pointer.block.cost
             kept.append(pointer)
         if kept:
             self._left = left
+            self._reading.touch(item.page for item in kept)
         return kept
 
 

@@ -142,7 +142,6 @@ class Pages:
         if summary := one_line(page.summary, _LONGEST_SUMMARY):
             facts["summary"] = summary
         line = f"- {row_line(facts)}"
-        self._reading.touch([page])
         row = _row(page, origin, cluster, "pointer")
         return Item(page, origin, cluster, "pointer", Block(line), row)
 
