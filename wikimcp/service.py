@@ -231,6 +231,7 @@ class WikiService:
                 vault_root=Path(self.keeper.store.adapter.source_root),
                 coverage=self.options.coverage,
                 briefing=self.options.briefing,
+                tools=frozenset(self._names()),
                 drafts_ignored=asked and not caller.may_see_drafts,
                 notes=[*notes, *self._notes(reading)],
             )

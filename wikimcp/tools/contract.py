@@ -159,7 +159,8 @@ class ToolContext:
     """What a call needs beside the View, and what it collects.
 
     ``vault_root`` is the folder that page paths are relative to. ``now`` is aware. ``notes`` are
-    shown to the caller, so they hold no machine paths.
+    shown to the caller, so they hold no machine paths. ``tools`` are the names of those that can be
+    called now; empty where that is not known.
     """
 
     index: IndexStamp = field(default_factory=IndexStamp)
@@ -169,6 +170,7 @@ class ToolContext:
     drafts_ignored: bool = False
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
     briefing: BriefingSettings = field(default_factory=BriefingSettings)
+    tools: frozenset[str] = frozenset()
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
 
