@@ -97,10 +97,13 @@ class Block:
         return quarters(self.render(_ANY_MARK))
 
 
-def render_blocks(blocks: Sequence[Block]) -> str:
-    """Return the text of all blocks, their vault texts within marks that occur in none of them."""
+def render_blocks(head: Block, blocks: Sequence[Block]) -> str:
+    """Return the text of all blocks, their vault texts within marks that occur in none of them.
+
+    The mark does not depend on ``head``, which tells the generation of the index.
+    """
     mark = boundary(_words_of(blocks))
-    return "".join(block.render(mark) for block in blocks).rstrip("\n") + "\n"
+    return "".join(block.render(mark) for block in (head, *blocks)).rstrip("\n") + "\n"
 
 
 def _words_of(blocks: Iterable[Block]) -> Iterable[str]:

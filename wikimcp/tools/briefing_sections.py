@@ -24,8 +24,7 @@ _LONGEST = 400 * QUARTERS  # a longer section is cut around its best passage
 _LONGEST_SHARE = 0.6  # of the room that one section may take
 _SHORTEST = 30 * QUARTERS
 _LONGEST_PATH = 200  # characters
-_WORTH_SHOWING = 0.005  # share of belief
-_MOST_TRIED = 40
+_MOST_TRIED = 2 * MOST_SECTIONS  # the likeliest; what stands further down is not worth its room
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class PromptSections:
         repeats, _ = repeated(scored)
         belief[repeats] = 0.0
         best = np.argsort(-belief, kind="stable")[:_MOST_TRIED].tolist()
-        worth = [at for at in best if belief[at] >= _WORTH_SHOWING]
+        worth = [at for at in best if belief[at] > 0]
         return sorted(worth, key=lambda at: int(scored.rev[at]) not in first)
 
     @property

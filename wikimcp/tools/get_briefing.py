@@ -218,10 +218,10 @@ def _composed(
 ) -> Briefing:
     """Put text and facts together; what lifted the confidence is told where there is room for it."""
     blocks = filled.blocks()
-    text = render_blocks([Block(head.text(coverage).removesuffix("\n")), *blocks])
+    text = render_blocks(Block(head.text(coverage).removesuffix("\n")), blocks)
     if count_tokens(text) > params.budget:
         brief = coverage.model_copy(update={"lifted_by": None})
-        text = render_blocks([Block(head.text(brief).removesuffix("\n")), *blocks])
+        text = render_blocks(Block(head.text(brief).removesuffix("\n")), blocks)
     rows = SectionRows(reading, found) if found else None
     facts = BriefingFacts(
         prompt=clip(plain(params.prompt), _LONGEST_ECHO) or None,

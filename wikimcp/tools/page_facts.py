@@ -50,7 +50,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|No|Nr|St|Dr|Mr|Mrs|Ms|[A-Za-z])|\s\d{1,2})\.$"
 )
 _WORD = re.compile(r"\w")
-_FEWEST_CHARACTERS, _MOST_CHARACTERS = 24, 500
+_FEWEST_CHARACTERS, _MOST_CHARACTERS = 15, 500
 _ENOUGH = 3
 
 
