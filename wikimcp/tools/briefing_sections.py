@@ -80,11 +80,11 @@ class PromptSections:
         picked: list[Picked] = []
         held: list[Picked] = []
         for at in self._order:
-            if len(picked) + len(held) == MOST_SECTIONS:
-                break
             section = self._section(at)
             if section.held_by(items):
                 held.append(section)
+            elif len(picked) == MOST_SECTIONS:
+                continue
             elif section.cost <= room and not _repeats(section, picked):
                 picked.append(section)
                 room -= section.cost
