@@ -197,6 +197,19 @@ def test_the_hot_page_comes_first_when_only_a_prompt_is_given(wiki: BundleWiki, 
         assert slugs(brief(off, prompt="gears")[1]) == []
 
 
+def test_the_tool_has_the_parameters_of_the_contract_and_answers_in_text_only(wiki: BundleWiki) -> None:
+    (spec,) = (tool for tool in wiki.service.tools() if tool.name == "get_briefing")
+    schema = spec.input_schema
+    assert list(schema["properties"]) == [
+        *("pins", "clusters", "prompt", "budget", "scope_mode", "include_drafts")
+    ]
+    budget = schema["properties"]["budget"]
+    assert (budget["minimum"], budget["maximum"], budget["default"]) == (200, 24_000, 6_000)
+    assert schema["properties"]["scope_mode"]["enum"] == ["prefer", "strict"]
+    assert "required" not in schema and spec.output_schema is None
+    assert wiki.call("get_briefing", pins=["levers"]).structured is None
+
+
 # Bad input
 
 
