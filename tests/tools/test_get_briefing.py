@@ -264,6 +264,9 @@ def test_drafts_are_briefed_only_where_operator_and_caller_both_want_them(tmp_pa
         editor = Caller(may_see_drafts=True)
         text, facts = brief(odd, editor, pins=["merger"], include_drafts=True)
         assert slugs(facts) == ["secret/merger"] and "draft=true" in text
+        for asked in ({"clusters": ["merger"], "budget": 200}, {"clusters": ["merger"]}):
+            text, facts = brief(odd, editor, include_drafts=True, **asked)
+            assert facts["items"][0]["draft"] is True and "draft=true" in text
         assert slugs(brief(odd, editor, pins=["merger"])[1]) == []
         _, plain = brief(odd, pins=["merger"], include_drafts=True)
         assert slugs(plain) == [] and "include_drafts was ignored" in plain["notes"][0]

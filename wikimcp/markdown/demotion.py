@@ -27,7 +27,9 @@ def demoted(text: str, start: int, end: int, *, sections: Iterable[Section], bel
     at = start
     for section in sections:
         place = section.own.start
-        if not section.level or place < at or place >= end:
+        if place >= end:
+            break
+        if not section.level or place < at:
             continue
         if found := _MARKS.match(text, place, end):
             level = min(len(found["marks"]) + below, _DEEPEST)

@@ -142,7 +142,7 @@ class Filling:
     def _fill_hot(self, page: PageRecord) -> None:
         room = self._left // _HOT_SHARE - quarters(HOT_HEADING)
         item = self._pages.whole(page, "hot", room=room) or self._pages.part(page, "hot", room=room)
-        if item is not None:
+        if item is not None and item.row.content is not None:
             self._filled.hot = item
             self._left -= item.block.cost + quarters(HOT_HEADING)
 

@@ -138,21 +138,22 @@ class Pages:
 
     def pointer(self, page: PageRecord, origin: Origin, cluster: str = "") -> Item:
         """Return the page as one line: handle, title, summary."""
-        facts = {"page": flatten(f"{page.slug} @ {page.version}"), "title": title_of(page)}
+        facts: dict[str, object] = {"page": flatten(f"{page.slug} @ {page.version}"), "title": title_of(page)}
         if summary := one_line(page.summary, _LONGEST_SUMMARY):
             facts["summary"] = summary
+        if page.withheld:
+            facts["draft"] = True
         line = f"- {row_line(facts)}"
         row = _row(page, origin, cluster, "pointer")
         return Item(page, origin, cluster, "pointer", Block(line), row)
 
-    def _facts(self, page: PageRecord, citation: Citation) -> str:
-        facts: dict[str, object] = {
-            "title": title_of(page),
-            "lines": f"{citation.lines[0]}-{citation.lines[1]}",
-        }
+    def _facts(self, page: PageRecord, citation: Citation | None) -> str:
+        facts: dict[str, object] = {"title": title_of(page)}
+        if citation is not None:
+            facts["lines"] = f"{citation.lines[0]}-{citation.lines[1]}"
         if page.withheld:
             facts["draft"] = True
-        if self._uris:
+        if citation is not None and self._uris:
             facts["uri"] = citation_uri(citation)
         return f"{pairs(facts)}\n"
 
@@ -160,7 +161,7 @@ class Pages:
         return quarters(page.canonical_id) + 60 if self._uris else 0
 
     def _partial_head(self, page: PageRecord, citation: Citation | None) -> str:
-        facts = self._facts(page, citation) if citation else f"{pairs({'title': title_of(page)})}\n"
+        facts = self._facts(page, citation)
         return f"{_title_line(page)}{facts}in part; the rest: read_pages {compact_json(_rest(page))}\n"
 
 
@@ -189,6 +190,7 @@ def _row(page: PageRecord, origin: Origin, cluster: str, included: Included, **p
             "summary": one_line(page.summary, _LONGEST_SUMMARY),
             "origin": origin,
             "cluster": one_line(cluster),
+            "draft": True if page.withheld else None,
             "included": included,
             "citation": CitationRow.of(citation) if isinstance(citation, Citation) else None,
             **parts,

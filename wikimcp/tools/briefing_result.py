@@ -34,6 +34,7 @@ class BriefingItem(Wire):
     summary: str | None = None
     origin: Origin
     cluster: str | None = None
+    draft: bool | None = None
     included: Included
     citation: CitationRow | None = None
     outline: list[str] | None = None
