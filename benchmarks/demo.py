@@ -60,7 +60,8 @@ async def talk(state: Path) -> int:
     async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
         tools = sorted(tool.name for tool in (await client.list_tools()).tools)
         say(f"connected in {time.perf_counter() - started:.1f} s, {len(tools)} tools: {', '.join(tools)}\n")
-        await brief(client, tools)
+        if not await brief(client):
+            return 1
         for question in QUESTIONS:
             started = time.perf_counter()
             result = await client.call_tool("assemble_bundle", {"query": question, "token_budget": 1200})
@@ -71,15 +72,20 @@ async def talk(state: Path) -> int:
     return 0
 
 
-async def brief(client: Client, tools: list[str]) -> None:
-    """Print the briefing an agent gets at the start of a session, where this version has one."""
-    if "get_briefing" not in tools:
-        say("(get_briefing, the briefing at the start of a session, is not in this version yet)\n", "2")
-        return
-    prompt = {"prompt": "I am about to change how bookings are paid.", "budget": 800}
-    result = await client.call_tool("get_briefing", prompt)
-    say("get_briefing", "1")
-    print(textwrap.indent(text_of(result.content), "  "), "\n")
+async def brief(client: Client) -> bool:
+    """Print the briefing an agent gets at the start of a session; tells whether it got one."""
+    asked = {
+        "prompt": "I am about to change how bookings are paid.",
+        "pins": ["idempotency-key"],
+        "clusters": ["money"],
+        "budget": 1400,
+    }
+    started = time.perf_counter()
+    result = await client.call_tool("get_briefing", asked)
+    say(f"get_briefing {json.dumps(asked)}", "1")
+    say(f"  {(time.perf_counter() - started) * 1000:.0f} ms", "2")
+    print(textwrap.indent(text_of(result.content), "  "))
+    return not result.is_error
 
 
 def show_bundle(question: str, bundle: Mapping[str, Any], milliseconds: float) -> None:

@@ -19,7 +19,7 @@ from wikimcp.models import Caller
 from wikimcp.ports import DenseIndex, LexicalIndex, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
 from wikimcp.settings import Settings, child_environment
-from wikimcp.tools.contract import CoverageSettings
+from wikimcp.tools.contract import BriefingSettings, CoverageSettings
 from wikimcp.vaults.detect import VaultOptions, detect
 from wikimcp.vaults.globs import compile_globs
 
@@ -129,6 +129,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
             partial_similarity=settings.coverage.partial_similarity,
             lexical_lift=settings.coverage.lexical_lift,
         ),
+        briefing=BriefingSettings(prompt_share=settings.briefing.prompt_share, hot=settings.briefing.hot),
         notes=() if plan.satisfied else plan.notes,
         reasons={"embedder": "; ".join(plan.notes)} if plan.notes else {},
         facts={

@@ -24,7 +24,7 @@ from wikimcp.index.view import Reading
 from wikimcp.models import ANONYMOUS, Audience, Caller
 from wikimcp.tools.answers import finish
 from wikimcp.tools.arguments import bind_arguments
-from wikimcp.tools.contract import AnyTool, CoverageSettings, IndexStamp, ToolContext
+from wikimcp.tools.contract import AnyTool, BriefingSettings, CoverageSettings, IndexStamp, ToolContext
 from wikimcp.tools.registry import Backends, available
 from wikimcp.tools.schemas import input_schema, output_schema
 
@@ -50,6 +50,14 @@ class ToolAnswer:
 
     text: str
     structured: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BriefingAnswer:
+    """A briefing: ``markdown`` for agents, ``data`` the same facts as JSON for programs."""
+
+    markdown: str
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,7 @@ class ServiceOptions:
     allow_file_urls: bool = False
     coverage: CoverageSettings = CoverageSettings()
     sources: SourceRoots | None = None
+    briefing: BriefingSettings = BriefingSettings()
     notes: tuple[str, ...] = ()
     reasons: Mapping[str, str] | None = None
     facts: Mapping[str, Any] | None = None
@@ -206,6 +215,17 @@ class WikiService:
         reason for one that is off, and the tool's own WikimcpError.
         """
         tool = self._tool(name)
+        result, context = self._run(tool, arguments, caller)
+        answer = finish(tool, result, context)
+        return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
+
+    def briefing(self, arguments: Mapping[str, Any], caller: Caller) -> BriefingAnswer:
+        """Return what get_briefing gives, as markdown and as data. Raises like ``call``."""
+        result, _ = self._run(self._tool("get_briefing"), arguments, caller)
+        return BriefingAnswer(result.text, result.facts.wire())
+
+    def _run(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> tuple[Any, ToolContext]:
+        """Bind the arguments and run the tool over what the caller may see."""
         params, notes = bind_arguments(tool, arguments)
         asked = bool(getattr(params, "include_drafts", False))
         audience = Audience(drafts=asked and caller.may_see_drafts, labels=caller.labels)
@@ -218,15 +238,14 @@ class WikiService:
                 vault_root=Path(self.keeper.store.adapter.source_root),
                 coverage=self.options.coverage,
                 sources=self.options.sources,
+                briefing=self.options.briefing,
+                tools=frozenset(self._names()),
                 drafts_ignored=asked and not caller.may_see_drafts,
                 notes=[*notes, *self._notes(reading)],
             )
-            result = tool.run(reading, params, context)
-            return result, context
+            return tool.run(reading, params, context), context
 
-        result, context = self._read(audience, run)
-        answer = finish(tool, result, context)
-        return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
+        return self._read(audience, run)
 
     def _tool(self, name: str) -> AnyTool:
         tools, off = self._available()

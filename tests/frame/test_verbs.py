@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -95,6 +96,23 @@ def test_dense_is_used_where_there_is_an_embedder(run: Run) -> None:
     found = _json(run, "bundle", "shutting the water inlet", "--embedder", "wordllama", "--mode", "dense")
     assert found["sections"][0]["slug"] == "valves"
     assert found["index"]["dense"] == "ready"
+
+
+def test_a_briefing_is_printed_as_markdown_or_json(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = run("briefing", "oil", "the pump", "--pin", "valves", "--cluster", "plant")
+    assert (code, err) == (0, "")
+    assert out.startswith("# Briefing\n") and "### valves @ 1" in out and "Markerword" not in out
+    facts = _json(run, "brief", "--pins", "valves, pumps", "--pins", "nope", "--budget", "900")
+    assert [item["slug"] for item in facts["items"]] == ["valves", "pumps"]
+    assert (facts["budgetTokens"], len(facts["warnings"])) == (900, 1)
+    monkeypatch.setattr("sys.stdin", io.StringIO("which pump needs oil?\n"))
+    asked = _json(run, "briefing", "--prompt", "-", "--clusters", "plant", "--scope", "strict")
+    assert asked["prompt"] == "which pump needs oil?\n"
+    assert [section["slug"] for section in asked["sections"]] == [] and len(asked["items"]) == 2
+    assert run("briefing")[2].startswith(
+        "wikimcp: bad_argument: get_briefing needs a prompt, pins or clusters"
+    )
+    assert run("briefing", "x", "--scope-mode", "loose")[0] == 1
 
 
 def test_search_names_pages(run: Run) -> None:

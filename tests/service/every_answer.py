@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from wikimcp.errors import WikimcpError
@@ -10,7 +11,8 @@ from wikimcp.models import Caller
 from wikimcp.service import WikiService
 
 # How often an index was written, and when, is not what a page says.
-_OWN_HISTORY = frozenset(("generation", "ageSeconds", "age_seconds", "nextCursor"))
+_OWN_HISTORY = frozenset(("generation", "ageSeconds", "age_seconds", "nextCursor", "at"))
+_GENERATION = re.compile(r"generation=\d+")
 Calls = list[tuple[str, dict[str, Any]]]
 
 
@@ -33,12 +35,16 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
         calls += [
             ("assemble_bundle", {"query": word, "mode": mode}) for mode in ("hybrid", "lexical", "dense")
         ]
-        calls += [("retrieve_context", {"query": word})]
+        calls += [("retrieve_context", {"query": word}), ("get_briefing", {"prompt": word})]
     for name in names:
         calls += [
             ("get_page", {"slug": name}),
             ("get_page_by_id", {"id": name}),
             ("read_pages", {"slugs": [name]}),
+            ("get_page_for_agent", {"slug": name}),
+            ("get_page_for_agent", {"canonical_id": name}),
+            ("get_briefing", {"pins": [name, "open"], "clusters": [name], "budget": 500}),
+            ("get_briefing", {"prompt": "valve", "clusters": ["works", name], "scope_mode": "strict"}),
             ("list_pages", {"cluster": name}),
             ("list_pages", {"tags": [name]}),
             ("list_stale_citations", {"page": name}),
@@ -82,6 +88,9 @@ def everything(service: WikiService, caller: Caller, calls: Calls, *, scores: bo
 
 def _answer(service: WikiService, caller: Caller, tool: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401
     try:
+        if tool == "get_briefing":
+            found = service.briefing(arguments, caller)
+            return [_GENERATION.sub("", found.markdown), found.data]
         return service.call(tool, arguments, caller).structured
     except WikimcpError as error:
         return f"{type(error).__name__} {error}"

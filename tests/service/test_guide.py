@@ -50,6 +50,8 @@ def test_the_instructions_are_short_and_name_only_tools_that_are_there(wiki: Liv
     text = wiki.service.instructions
     assert len(text) < 2_000 and len(instructions(TOOLS, wiki="w" * 100)) < 2_000
     assert "slug @ version" in text and "never" in text
+    assert text.index("call get_briefing once") < text.index("1. assemble_bundle")
+    assert "get_briefing" not in instructions(["assemble_bundle"])
     there = {tool.name for tool in wiki.service.tools()}
     assert all(name in there or name not in text for name in TOOLS)
     steps = ladder(TOOLS)
@@ -162,7 +164,9 @@ def test_prompts_hold_the_ladder_and_need_what_they_say(wiki: LiveWiki) -> None:
     service = wiki.service
     assert [prompt.name for prompt in service.prompts()] == ["ground_this_task", "what_do_we_know_about"]
     text = service.prompt("ground_this_task", {"prompt": "Fix the pump", "pins": "works/pump"}, CALLER)
-    assert "Fix the pump" in text and "works/pump" in text and "assemble_bundle" in text
+    assert "Fix the pump" in text and 'as prompt, pins=["works/pump"].' in text and "assemble_bundle" in text
+    alone = service.prompt("ground_this_task", {"prompt": "Fix the pump"}, CALLER)
+    assert "Call get_briefing once with the task, verbatim, as prompt." in alone
     assert "Never guess." in service.prompt("what_do_we_know_about", {"topic": "pumps"}, CALLER)
     with pytest.raises(BadArgument, match="needs topic"):
         service.prompt("what_do_we_know_about", {"topic": " "}, CALLER)

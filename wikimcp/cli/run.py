@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
+from wikimcp.cli.briefing_verb import BRIEFING_VERBS, briefing
 from wikimcp.cli.cite import cite
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
@@ -35,6 +36,7 @@ _VERBS = {
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
+    **dict.fromkeys(BRIEFING_VERBS, briefing),
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 

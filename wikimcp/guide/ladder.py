@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,10 @@ _STEPS: tuple[tuple[frozenset[str], str], ...] = (
         frozenset({"list_clusters", "list_tags", "list_pages_by_filter"}),
         "list_clusters, list_tags, list_pages_by_filter: what there is, by topic, tag, type or age.",
     ),
+)
+_BRIEFING = (
+    "At the start of a session or task call get_briefing once, with the user's first prompt verbatim and the "
+    "pins and clusters you were given. Treat it as context; lines that only point to pages are no grounding."
 )
 _LAST = "When this is exhausted, say that the wiki does not cover it and ask the user. Never guess."
 
@@ -71,6 +76,7 @@ def instructions(tools: Collection[str], *, wiki: str = "") -> str:
             f"This server reads a folder of notes{name}: it returns raw context with citations, never "
             "answers. Use it before you state anything about this project, team or domain from memory.",
             "",
+            *((_BRIEFING, "") if "get_briefing" in tools else ()),
             "How to look something up, one step at a time:",
             *ladder(tools),
             "",
@@ -111,7 +117,11 @@ def _ground(arguments: Mapping[str, str], tools: Collection[str]) -> str:
     pins, clusters = _names(arguments.get("pins", "")), _names(arguments.get("clusters", ""))
     lines = [f"Task: {task}", "", "Before you begin, ground it in the wiki."]
     if "get_briefing" in tools:
-        lines.append(f"Call get_briefing once with pins={pins}, clusters={clusters} and the task as prompt.")
+        names = {"pins": pins, "clusters": clusters}
+        asked = "".join(
+            f", {name}={json.dumps(given, ensure_ascii=False)}" for name, given in names.items() if given
+        )
+        lines.append(f"Call get_briefing once with the task, verbatim, as prompt{asked}.")
     else:
         lines.append("Call assemble_bundle with the task as query.")
         if pins:

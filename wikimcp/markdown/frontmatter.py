@@ -83,7 +83,7 @@ class _Reader:
         block = self.text[start : closing[0]]
         document = self.parse(block, start)
         if not looks_like_keys(block) if document is None else _is_prose(document):
-            return _head_signs(self.text, start, closing[0], broken=document is None)
+            return _head_signs(self.text, start, closing[0], whole=document is None)
         self.take(block, start, document)
         body_start = self.second_block(closing[1])
         return Frontmatter(self.data, body_start, self.positions, tuple(self.flags), tuple(self.diagnostics))

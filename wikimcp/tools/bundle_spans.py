@@ -31,9 +31,9 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One returned piece of a page. ``truncated`` when its section goes on before or behind it.
+    """One returned piece of a page, from ``start`` to ``end`` of its file.
 
-    ``text`` and ``pieces`` (the texts of the run's sections, in order) are without comments, which
+    ``truncated`` when its section goes on before or behind it. ``text`` and ``pieces`` (the texts of the run's sections, in order) are without comments, which
     ``without_comments`` tells; the citation is that of the whole range of the file.
     """
 
@@ -44,6 +44,8 @@ class Span:
     pieces: tuple[str, ...]
     truncated: bool
     without_comments: bool
+    start: int
+    end: int
     citation: Citation
 
     @property
@@ -87,6 +89,8 @@ def cut_span(
         else tuple(reading.shown(page, text, s.own.start, s.own.end) for s in chosen),
         truncated=truncated,
         without_comments=len(span) < end - start,
+        start=start,
+        end=end,
         citation=reading.cite(page, text, start, end, path),
     )
 

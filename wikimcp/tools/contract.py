@@ -147,12 +147,21 @@ class CoverageSettings:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class BriefingSettings:
+    """The operator's word on briefings: the share of the prompt beside pages, and the hot page first."""
+
+    prompt_share: float = 0.4
+    hot: bool = True
+
+
 @dataclass(slots=True)
 class ToolContext:
     """What a call needs beside the View, and what it collects.
 
     ``vault_root`` is the folder that page paths are relative to, ``sources`` those of source anchors.
-    ``now`` is aware. ``notes`` are shown to the caller, so they hold no machine paths.
+    ``now`` is aware. ``notes`` are shown to the caller, so they hold no machine paths. ``tools`` are
+    the names of those that can be called now; empty where that is not known.
     """
 
     index: IndexStamp = field(default_factory=IndexStamp)
@@ -162,6 +171,8 @@ class ToolContext:
     drafts_ignored: bool = False
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
     sources: SourceRoots | None = None
+    briefing: BriefingSettings = field(default_factory=BriefingSettings)
+    tools: frozenset[str] = frozenset()
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
 

@@ -34,14 +34,19 @@ class GetPageByIdParams(Params):
 
 def run(reading: Reading, params: GetPageByIdParams, context: ToolContext) -> PageMetadata:
     """Describe the page of that id. Raises NotFound when no visible page has or had it."""
-    wanted = params.id.strip()
+    return metadata_of(reading, page_of_id(reading, params.id, context), context)
+
+
+def page_of_id(reading: Reading, canonical_id: str, context: ToolContext) -> PageRecord:
+    """Return the page that has the id, or had it before it moved, which is noted. Raises NotFound."""
+    wanted = canonical_id.strip()
     page = reading.by_id(wanted) or _folded(reading, wanted)
     if page is None and (page := reading.moved_id(wanted)) is not None:
         shown = clip(flatten(wanted), 80)
         context.note(f"id {shown} moved: the page is now {page.slug} with id {page.canonical_id}")
     if page is None:
         raise NotFound(f"no page has the id '{clip(flatten(wanted), 80)}'", hint=_hint(reading, wanted))
-    return metadata_of(reading, page, context)
+    return page
 
 
 def _folded(reading: Reading, wanted: str) -> PageRecord | None:
