@@ -15,6 +15,7 @@ from wikimcp.errors import NotFound, Unavailable
 from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
+from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.ledger import path_of_former_id
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
@@ -180,6 +181,11 @@ class Reading:
     def in_degree(self, page: PageRecord) -> int:
         """Return how many other visible pages link to a page."""
         return self.view.links.in_degree(page.slug)
+
+    @property
+    def graphs(self) -> GraphTables:
+        """The graphs of the visible pages, built at their first use."""
+        return self.view.graphs
 
     def lexical(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
         """Rank chunks and pages by BM25; only ``allowed`` revs when given."""
