@@ -96,6 +96,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
         answer_tokens=settings.answer_tokens,
         allow_drafts=settings.drafts.allow,
         allow_file_urls=settings.urls.file,
+        graph=settings.graph.enabled,
         coverage=CoverageSettings(
             strong_similarity=settings.coverage.strong_similarity,
             partial_similarity=settings.coverage.partial_similarity,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from wikimcp.errors import Unavailable
 from wikimcp.graph.projection import GraphProjection
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -19,8 +20,11 @@ def to_json(graph: GraphProjection) -> str:
 
 def to_graphml(graph: GraphProjection) -> str:
     """Return a graph as GraphML: a directed multigraph, lists and mappings of metadata as JSON text."""
-    import networkx
-
+    try:
+        import networkx
+    except ImportError as error:
+        hint = "Install the extra: pip install 'wikimcp-server[graph]'."
+        raise Unavailable("GraphML needs networkx, which is not installed", hint=hint) from error
     drawn = networkx.MultiDiGraph()
     for node in graph.nodes.values():
         facts = {"label": node.label, "kind": node.kind, "path": node.path, **node.metadata}

@@ -24,13 +24,13 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
 _MOST_WORDS = 12
 _END = ""  # no word: the key under which a trie keeps the node that a name means
-_STOP = frozenset(
-    """
-    the and for with from this that these those are was not but you all any can has have its our out how why
-    who what when where which index home readme notes note overview page pages todo draft misc other general
-    introduction summary about contents hot log new one two use used more most also see list data time way work
-    """.split()
-)
+_STOP_WORDS = """
+    the and for with from this that these those are was not but you all any can has have its our out how
+    why who what when where which index home readme notes note overview page pages todo draft misc other
+    general introduction summary about contents hot log new one two use used more most also see list
+    data time way work
+"""
+_STOP = frozenset(_STOP_WORDS.split())
 
 
 def words_of(text: str) -> list[str]:
@@ -66,12 +66,11 @@ class MentionAutomaton:
         """Return how often a text names each node; of names that overlap the longest at the first place."""
         words = words_of(text)
         found: Counter[str] = Counter()
-        root, count, at = self._root, len(words), 0
-        while at < count:
-            state = root.get(words[at])
-            if state is None:
-                at += 1
+        root, count, taken = self._root, len(words), 0
+        for at in [place for place, word in enumerate(words) if word in root]:
+            if at < taken:
                 continue
+            state = root[words[at]]
             node, end, look = state.get(_END, ""), at + 1, at + 1
             while look < count and (state := state.get(words[look])) is not None:
                 look += 1
@@ -79,9 +78,7 @@ class MentionAutomaton:
                     node, end = state[_END], look
             if node:
                 found[node] += 1
-                at = end
-            else:
-                at += 1
+                taken = end
         return found
 
 

@@ -59,8 +59,10 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How names lead to pages: ``hierarchy`` tells of the dialect whose dotted names are a tree, and
-    ``stubs`` of the one where a reference without a file is normal.
+    """How names lead to pages.
+
+    ``hierarchy``: dotted names are a tree, as in Dendron; ``stubs``: a reference without a file is
+    normal, as in Logseq.
     """
 
     resolver: LinkResolver
@@ -134,28 +136,31 @@ class _Rows:
         if link.kind is LinkKind.EXTERNAL:
             self.add(_external(link.target), relation, metadata)
             return
+        target = self.target(link, metadata)
+        if target is None:
+            return
+        if typed and target != self.own:
+            self.add(target, typed, metadata)
+        self.add(target, relation, metadata)
+
+    def target(self, link: Link, metadata: dict[str, Any]) -> GraphNode | str | None:
+        """Return where a link leads, and put into ``metadata`` what is to be said of that; None: nowhere."""
         found = self.naming.resolver.resolve(link, self.page)
         if found.slug:
             if link.fragment:
                 metadata["fragment"] = link.fragment
-            if found.via and found.via not in ("path", "name", "folder"):
+            if found.via not in ("", "path", "name", "folder"):
                 metadata["via"] = found.via
             if found.ambiguous:
                 metadata["ambiguous"] = list(found.candidates)
-            target: GraphNode | str = page_id(found.slug)
-        elif link.kind is LinkKind.BLOCK:
-            return  # a block that is nowhere has no name to show
-        elif found.attachment or link.kind is LinkKind.ATTACHMENT:
-            target = GraphNode(f"source:{link.target}", link.target, "attachment")
-        elif not link.target:
-            return
-        else:
-            target = unknown(link.target, stub=self.naming.stubs)
-            if not self.naming.stubs:
-                metadata["resolved"] = False
-        if typed and target != self.own:
-            self.add(target, typed, metadata)
-        self.add(target, relation, metadata)
+            return page_id(found.slug)
+        if link.kind is LinkKind.BLOCK or not link.target:
+            return None  # a block that is nowhere has no name to show
+        if found.attachment or link.kind is LinkKind.ATTACHMENT:
+            return GraphNode(f"source:{link.target}", link.target, "attachment")
+        if not self.naming.stubs:
+            metadata["resolved"] = False
+        return unknown(link.target, stub=self.naming.stubs)
 
     def named(self, relation: str, name: str, key: str = "") -> None:
         """Add the relation to what a property names, with or without the brackets of a link."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
-KNOWN_PREDICATES = frozenset(
-    """
+_KNOWN = """
     related_to part_of contains is_a instance_of generalizes requires enables uses produces replaces
     precedes extends implements alternative_to contrasts_with compatible_with mitigates defines
     applies_to located_in depends_on supersedes contradicts cites derived_from links_to embeds parent_of
     tagged mentions co_mentioned
-    """.split()
-)
+"""
+KNOWN_PREDICATES = frozenset(_KNOWN.split())
 """Relations with a fixed meaning; any other is kept as it is written, in snake case."""
 
 _WRITTEN_AS = {"related": "related_to", "see_also": "related_to", "sources": "cites", "source_refs": "cites"}
@@ -59,8 +59,11 @@ _KIND_WORDS: Mapping[str, str] = MappingProxyType(
 
 def predicate(written: object) -> str:
     """Return a relation's name in lower snake case; ``related_to`` where nothing usable is written."""
-    if not isinstance(written, str):
-        return "related_to"
+    return _predicate(written) if isinstance(written, str) else "related_to"
+
+
+@lru_cache(maxsize=4_096)
+def _predicate(written: str) -> str:
     words = _UNLIKE_A_WORD.sub("_", _HUMP.sub("_", written[:_LONGEST].strip()))
     name = words.strip("_").lower()
     return _WRITTEN_AS.get(name, name) or "related_to"

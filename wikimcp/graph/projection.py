@@ -1,5 +1,6 @@
-"""The graph projection: every page, heading, tag, source and unresolved name that an audience sees, and
-the edges between them, sidecars merged in.
+"""The graph projection: every page, heading, tag, source and unresolved name that an audience sees.
+
+With the edges between them, sidecars merged in.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ class GraphProjection:
         close = nearest(name[:80], likely)
         return f"Nearest: {', '.join(close)}." if close else "See `wikimcp graph`."
 
-    def payload(self, nodes: Iterable[GraphNode] | None = None, edges: Iterable[GraphEdge] | None = None) -> Any:  # noqa: ANN401
+    def payload(
+        self, nodes: Iterable[GraphNode] | None = None, edges: Iterable[GraphEdge] | None = None
+    ) -> Any:  # noqa: ANN401
         """Return nodes and edges (all of them by default) as JSON: ``{"nodes": [...], "edges": [...]}``."""
         shown = self.nodes.values() if nodes is None else nodes
         drawn = self.edges.values() if edges is None else edges
@@ -233,7 +236,10 @@ def _anchor(heading: str) -> str:
 
 
 def _merge_sidecar(
-    nodes: dict[str, GraphNode], edges: dict[EdgeKey, GraphEdge], sidecar: SidecarRows, one_id: Any  # noqa: ANN401
+    nodes: dict[str, GraphNode],
+    edges: dict[EdgeKey, GraphEdge],
+    sidecar: SidecarRows,
+    one_id: Any,  # noqa: ANN401
 ) -> None:
     for name, metadata in sidecar.page_metadata.items():
         node = nodes[name]

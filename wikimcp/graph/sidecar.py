@@ -170,7 +170,8 @@ class _elements(Iterator[Any]):  # noqa: N801 - read as a function, like enumera
         self.end = -1
 
     def __next__(self) -> Any:  # noqa: ANN401 - any JSON value
-        at = _BETWEEN.match(self._text, self._at).end()  # type: ignore[union-attr] - matches nothing too
+        between = _BETWEEN.match(self._text, self._at)
+        at = between.end() if between else self._at
         if self._text[at : at + 1] == "]":
             self.end = at + 1
             raise StopIteration

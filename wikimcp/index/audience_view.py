@@ -57,7 +57,8 @@ class View:
         self._inherited: LinkGraph | None = None
         # Revs mean the same pages only within one catalog: a rebuilt index counts them anew.
         same = previous is not None and previous.snapshot.catalog is snapshot.catalog
-        self.graphs = GraphTables(self, previous=previous.graphs if previous is not None and same else None)
+        before_graphs = previous.graphs if previous is not None and same else None
+        self.graphs: GraphTables = GraphTables(self, previous=before_graphs)
         if previous is not None and same:
             self._inherit(previous)
 

@@ -11,9 +11,10 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from wikimcp.graph.knowledge import KnowledgeGraph
+from wikimcp.graph.links import LinkGraph
 from wikimcp.graph.mentions import ChunkMentions, MentionAutomaton, Mentions, mentions_in
 from wikimcp.graph.page_rows import Naming, PageFacts, PageRows, rows_of
 from wikimcp.graph.predicates import KNOWN_PREDICATES, predicate
@@ -22,13 +23,15 @@ from wikimcp.graph.search import NodeSearch
 from wikimcp.graph.sidecar import Sidecar
 from wikimcp.graph.sidecar_ends import SidecarRows
 from wikimcp.index.catalog import translated
+from wikimcp.index.dense_state import ChunkRows
+from wikimcp.index.names import PageNames
+from wikimcp.index.node_vectors import NodeVectors, node_vectors
 from wikimcp.index.records import PageRecord, chunks_from_cell, links_from_cell, sections_from_cell
 from wikimcp.index.sidecars import Mark
+from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.tokens import visible_text
-
-if TYPE_CHECKING:
-    from wikimcp.index.audience_view import View
+from wikimcp.ports import VaultAdapter
 
 MOST_MENTION_TEXT = 100_000_000
 """Characters that are looked through for mentions; in a larger vault the pages behind are left out."""
@@ -40,6 +43,32 @@ _IF_PAGES = KNOWN_PREDICATES - {"links_to", "embeds", "parent_of", "tagged", "me
 _NO_PROPERTY = frozenset(("tags", "tag", "aliases", "alias", "title", "summary", "description", "desc"))
 _LONGEST_PROPERTY = 400
 _MOST_ITEMS = 20
+
+
+class VisiblePart(Protocol):
+    """What the graphs read of a view."""
+
+    snapshot: Snapshot
+    adapter: VaultAdapter
+
+    @property
+    def pages(self) -> Sequence[PageRecord]:
+        """View pages by path."""
+
+    @property
+    def by_rev(self) -> Mapping[int, PageRecord]:
+        """View pages by rev."""
+
+    @property
+    def names(self) -> PageNames:
+        """The names by which pages can be asked for."""
+
+    @property
+    def links(self) -> LinkGraph:
+        """The link graph of the visible pages."""
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the stems of a text as they are indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +91,7 @@ class KnowledgeTables:
 class GraphTables:
     """The graphs of one view. Safe to use from several threads."""
 
-    def __init__(self, view: View, *, previous: GraphTables | None = None) -> None:
+    def __init__(self, view: VisiblePart, *, previous: GraphTables | None = None) -> None:
         self._view_ref = weakref.ref(view)  # the view has this: a circle would keep replaced indexes open
         self._mutex = threading.RLock()
         # Taken over as plain tables, so that no chain of old views is kept alive.
@@ -74,10 +103,11 @@ class GraphTables:
         self._projection: tuple[Mark, GraphProjection] | None = None
         self._knowledge: KnowledgeTables | None = None
         self._mentions: tuple[KnowledgeGraph, Mentions] | None = None
+        self._vectors: tuple[KnowledgeGraph, ChunkRows, NodeVectors] | None = None
         self._search: tuple[KnowledgeGraph, NodeSearch] | None = None
 
     @property
-    def _view(self) -> View:
+    def _view(self) -> VisiblePart:
         view = self._view_ref()
         assert view is not None  # whoever asks came by way of the view
         return view
@@ -95,7 +125,9 @@ class GraphTables:
                         for page in view.pages
                         if page.rev in cells
                     ]
-                graph = assemble(view.pages, self._page_rows(), self._sidecar_rows(sidecar), headings=headings)
+                graph = assemble(
+                    view.pages, self._page_rows(), self._sidecar_rows(sidecar), headings=headings
+                )
                 self._projection = (mark, graph)
             return self._projection[1], sidecar
 
@@ -140,6 +172,14 @@ class GraphTables:
                 )
                 self._search = (graph, NodeSearch(documents))
             return self._search[1]
+
+    def vectors(self, graph: KnowledgeGraph, rows: ChunkRows) -> NodeVectors:
+        """Return a vector for each node that has texts; made anew when the vectors of texts are others."""
+        with self._mutex:
+            if self._vectors is None or self._vectors[0] is not graph or self._vectors[1] is not rows:
+                made = node_vectors(graph, self.mentions(graph), self._view.names.slugs, rows)
+                self._vectors = (graph, rows, made)
+            return self._vectors[2]
 
     def _sidecar_rows(self, sidecar: Sidecar) -> SidecarRows | None:
         if not sidecar.nodes and not sidecar.edges:

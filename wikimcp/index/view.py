@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from wikimcp.errors import NotFound, Unavailable
+from wikimcp.graph.knowledge import KnowledgeGraph
 from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
 from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.ledger import path_of_former_id
+from wikimcp.index.node_vectors import NodeVectors
 from wikimcp.index.records import PageBody, PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.tokens import LineIndex, span_sha256
@@ -186,6 +188,12 @@ class Reading:
     def graphs(self) -> GraphTables:
         """The graphs of the visible pages, built at their first use."""
         return self.view.graphs
+
+    def node_vectors(self, graph: KnowledgeGraph) -> NodeVectors:
+        """Return the vectors of a graph's nodes; none without vectors of the texts."""
+        if self.dense is None:
+            return {}, np.zeros((0, 1), np.float32)
+        return self.view.graphs.vectors(graph, self.view.chunk_rows(self.dense))
 
     def lexical(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
         """Rank chunks and pages by BM25; only ``allowed`` revs when given."""

@@ -1,4 +1,4 @@
-"""Sidecars of a vault, ``graph/graph.json`` at its root and at its source root: where they are, what they hold.
+"""Sidecars of a vault, ``graph/graph.json`` at its root and its source root: where they are, their bytes.
 
 What their rows mean is the graph's matter.
 """
