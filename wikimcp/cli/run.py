@@ -12,6 +12,7 @@ from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
+from wikimcp.cli.graph_verb import graph
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
@@ -29,6 +30,7 @@ _VERBS = {
     "status": verbs.status,
     "doctor": doctor,
     "manifest": verbs.manifest,
+    "graph": graph,
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
