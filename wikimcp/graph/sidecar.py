@@ -96,30 +96,32 @@ def read_sidecar(path: str, data: bytes) -> Sidecar:
     """Read the bytes of a sidecar; never raises for what they hold."""
     reading = _Reading(path)
     try:
-        text = data.decode("utf-8-sig")
-        _read_text(text, reading)
+        _read_text(data.decode("utf-8-sig"), reading)
     except UnicodeDecodeError:
-        reading.note("sidecar_broken", "the sidecar is not UTF-8 text")
-        return Sidecar(diagnostics=tuple(reading.diagnostics))
+        return _broken(path, "the sidecar is not UTF-8 text")
     except RecursionError:
-        reading.note("sidecar_broken", "the sidecar is nested too deep")
-        return Sidecar(diagnostics=tuple(reading.diagnostics))
+        return _broken(path, "the sidecar is nested too deep")
     except json.JSONDecodeError as error:
-        reading.note("sidecar_broken", f"the sidecar is not JSON: {error.msg}", error.lineno)
-        return Sidecar(diagnostics=tuple(reading.diagnostics))
+        return _broken(path, f"the sidecar is not JSON: {error.msg}", error.lineno)
     except ValueError as error:
-        reading.note("sidecar_broken", f"the sidecar cannot be read ({type(error).__name__})")
-        return Sidecar(diagnostics=tuple(reading.diagnostics))
+        return _broken(path, f"the sidecar cannot be read ({type(error).__name__})")
     if reading.broken > _MOST_BROKEN:
         reading.note("sidecar_rows", f"{reading.broken} rows in all are left out")
     return Sidecar(tuple(reading.nodes), tuple(reading.edges), tuple(reading.diagnostics))
+
+
+def _broken(path: str, message: str, line: int = 0) -> Sidecar:
+    return Sidecar(diagnostics=((path, Diagnostic("sidecar_broken", message, line)),))
 
 
 def _read_text(text: str, reading: _Reading) -> None:
     decoder = json.JSONDecoder(parse_constant=lambda _: None)
     at = _skip(text, 0)
     if text[at : at + 1] == "[":
-        _read_edges(_elements(decoder, text, at), reading)
+        rows = _elements(decoder, text, at)
+        _read_edges(rows, reading)
+        if rows.end >= 0:
+            _at_the_end(text, rows.end)
     elif text[at : at + 1] == "{":
         _read_object(decoder, text, at, reading)
     elif text[at:]:
@@ -158,6 +160,7 @@ def _read_object(decoder: json.JSONDecoder, text: str, at: int, reading: _Readin
             at = _skip(text, at + 1)
         elif text[at : at + 1] != "}":
             raise json.JSONDecodeError("expected ',' or '}'", text, at)
+    _at_the_end(text, at + 1)
     if not seen:
         reading.note("sidecar_shape", "the sidecar has neither 'nodes' nor 'edges'")
 
@@ -177,6 +180,12 @@ class _elements(Iterator[Any]):  # noqa: N801 - read as a function, like enumera
             raise StopIteration
         value, self._at = self._decoder.raw_decode(self._text, at)
         return value
+
+
+def _at_the_end(text: str, at: int) -> None:
+    at = _skip(text, at)
+    if at < len(text):
+        raise json.JSONDecodeError("more after the end", text, at)
 
 
 def _skip(text: str, at: int) -> int:
