@@ -139,7 +139,7 @@ def test_the_schema_counts_what_there_is(wiki: LiveWiki) -> None:
     assert kinds == {"page": 3, "person": 2, "place": 1, "organization": 1, "placeholder": 1}
     relations = {row["type"]: row["count"] for row in schema["relationTypes"]}
     stated = {key: relations[key] for key in ("depends_on", "part_of", "member_of", "links_to")}
-    assert stated == {"depends_on": 1, "part_of": 1, "member_of": 1, "links_to": 2}
+    assert stated == {"depends_on": 1, "part_of": 1, "member_of": 1, "links_to": 3}
     assert schema["totals"]["nodes"] == 8
     assert {row["type"] for row in schema["provenance"]} == {"human-authored", "ai-inferred"}
     (role,) = [row for row in schema["properties"] if row["key"] == "role"]
@@ -296,7 +296,7 @@ def test_similar_nodes_come_with_the_pages_behind_them(wiki: LiveWiki) -> None:
     scores = [node["similarity"] for node in answer["nodes"]]
     assert scores == sorted(scores, reverse=True) and scores[0] <= 1.0001
     assert all(node["pages"][0] == node["slug"] for node in answer["nodes"] if node.get("slug"))
-    nowhere = wiki.call("find_similar", node="placeholder:valley")
+    nowhere = wiki.call("find_similar", node="guild of millers")
     assert nowhere["nodes"] == [] and nowhere["notes"]
 
 

@@ -76,17 +76,16 @@ class KnowledgeGraph:
         for node in graph.nodes.values():
             if node.id.startswith("entity:"):
                 nodes[node.id] = _other_node(node)
-        edges = []
-        for edge in graph.edges.values():
-            if edge.relation in _NO_KNOWLEDGE:
-                continue
-            ends = (edge.source, edge.target)
-            lacking = [graph.nodes[end] for end in ends if end not in nodes]
-            if edge.relation in PLAIN_LINKS and any(node.kind != "stub" for node in lacking):
-                continue
-            for node in lacking:
-                nodes[node.id] = _other_node(node)
-            edges.append(_edge(edge.source, edge.target, edge.relation, edge.metadata))
+        known = [edge for edge in graph.edges.values() if edge.relation not in _NO_KNOWLEDGE]
+        for edge in known:  # first, so that it does not matter in which order edges come
+            for end in (edge.source, edge.target):
+                if end not in nodes and (edge.relation not in PLAIN_LINKS or graph.nodes[end].kind == "stub"):
+                    nodes[end] = _other_node(graph.nodes[end])
+        edges = [
+            _edge(edge.source, edge.target, edge.relation, edge.metadata)
+            for edge in known
+            if edge.source in nodes and edge.target in nodes
+        ]
         return cls(nodes, edges)
 
     @cached_property
