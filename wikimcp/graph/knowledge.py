@@ -147,10 +147,11 @@ def _other_node(node: GraphNode) -> KnowledgeNode:
 
 def _edge(source: str, target: str, relation: str, metadata: Mapping[str, Any]) -> KnowledgeEdge:
     said = metadata.get("confidence")
-    numbers = [n for n in (said if isinstance(said, list) else [said]) if isinstance(n, int | float)]
-    rest = {key: value for key, value in metadata.items() if key not in ("provenance", "confidence")}
-    confidence = float(max(numbers)) if numbers else None
-    return KnowledgeEdge(source, target, relation, _provenance(metadata) or (HUMAN,), confidence, rest)
+    confidence = None
+    if said is not None:
+        numbers = [n for n in (said if isinstance(said, list) else [said]) if isinstance(n, int | float)]
+        confidence = float(max(numbers)) if numbers else None
+    return KnowledgeEdge(source, target, relation, _provenance(metadata) or (HUMAN,), confidence, metadata)
 
 
 def _provenance(metadata: Mapping[str, Any]) -> tuple[str, ...]:

@@ -42,10 +42,6 @@ class GraphPage(LinkTarget, Protocol):
     def tags(self) -> tuple[str, ...]:
         """The page's tags."""
 
-    @property
-    def version(self) -> int:
-        """The page's version."""
-
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:

@@ -160,8 +160,9 @@ def assemble(
     sidecar: SidecarRows | None,
     *,
     headings: Iterable[PageRows] = (),
+    tags: bool = True,
 ) -> GraphProjection:
-    """Put the rows of all pages and of the sidecar together."""
+    """Put the rows of all pages and of the sidecar together; ``tags`` false leaves the pages' tags out."""
     nodes: dict[str, GraphNode] = {}
     for page in pages:
         node = page_node(page)
@@ -178,17 +179,17 @@ def assemble(
     for part in headings:
         for node in part.nodes:
             nodes[node.id] = node
-            slug, _, path = node.id.removeprefix("heading:").partition("#")
-            known_headings.setdefault(slug, set()).add(fold(node.label))
+            known_headings.setdefault(node.path, set()).add(fold(node.label))
         edges.update(((edge.source, edge.target, edge.relation), edge) for edge in part.edges)
     for part in rows:
         for node in part.nodes:
-            if (name := one_id(node.id)) not in nodes:
+            if (tags or node.kind != "tag") and (name := one_id(node.id)) not in nodes:
                 nodes[name] = node
         for edge in part.edges:
-            _put(edges, _respelled(edge, one_id(edge.source), one_id(edge.target)))
+            if tags or edge.relation != "tagged":
+                _put(edges, _respelled(edge, one_id(edge.source), one_id(edge.target)))
     if known_headings:
-        _mark_missing_headings(edges, known_headings)
+        _mark_missing_headings(nodes, edges, known_headings)
     if sidecar is not None:
         _merge_sidecar(nodes, edges, sidecar, one_id)
     return GraphProjection(nodes, edges)
@@ -206,13 +207,18 @@ def _respelled(edge: GraphEdge, source: str, target: str) -> GraphEdge:
     return GraphEdge(source, target, edge.relation, edge.metadata)
 
 
-def _mark_missing_headings(edges: dict[EdgeKey, GraphEdge], headings: Mapping[str, set[str]]) -> None:
-    """Mark links to a heading that the page does not have: a class of their own beside broken links."""
+def _mark_missing_headings(
+    nodes: Mapping[str, GraphNode], edges: dict[EdgeKey, GraphEdge], headings: Mapping[str, set[str]]
+) -> None:
+    """Mark links to a heading that the page does not have: a class of their own beside broken links.
+
+    ``headings`` are those of each page by its path, folded.
+    """
     for key, edge in edges.items():
         fragments = edge.metadata.get("fragment")
         if not fragments or not edge.target.startswith("page:"):
             continue
-        there = headings.get(edge.target.removeprefix("page:"), set())
+        there = headings.get(nodes[edge.target].path, set())
         written = fragments if isinstance(fragments, list) else [fragments]
         missing = [
             fragment

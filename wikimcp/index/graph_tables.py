@@ -137,7 +137,7 @@ class GraphTables:
         mark, sidecar = view.snapshot.sidecars.read(view.adapter)
         with self._mutex:
             if self._knowledge is None or self._knowledge.mark != mark:
-                graph = assemble(view.pages, self._page_rows(), self._sidecar_rows(sidecar))
+                graph = assemble(view.pages, self._page_rows(), self._sidecar_rows(sidecar), tags=False)
                 stored = self._rows
                 properties = {
                     page.slug: stored[page.rev].properties for page in view.pages if page.rev in stored
