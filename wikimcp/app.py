@@ -124,6 +124,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
         allow_drafts=settings.drafts.allow,
         allow_file_urls=settings.urls.file,
         sources=source_roots(settings),
+        graph=settings.graph.enabled,
         coverage=CoverageSettings(
             strong_similarity=settings.coverage.strong_similarity,
             partial_similarity=settings.coverage.partial_similarity,

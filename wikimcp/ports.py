@@ -70,6 +70,12 @@ class VaultAdapter(Protocol):
     def parse(self, content: FileContent) -> ParsedPage:
         """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
 
+    def sidecars(self) -> tuple[FileStamp, ...]:
+        """Stat the graph sidecars that are served now; their paths are relative to the root."""
+
+    def read_sidecar(self, path: str, *, cap: int) -> bytes:
+        """Return a sidecar's bytes, one more than ``cap`` at most. Raises OSError when it cannot be read."""
+
 
 class Embedder(Protocol):
     """Turns texts into unit vectors. Safe to call from several threads."""

@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 from wikimcp import __version__
 from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import NotFound, StateError, Unavailable, WikimcpError, nearest
+from wikimcp.graph.export import to_graphml, to_json
 from wikimcp.guide.completions import complete
+from wikimcp.guide.graphs import graph_payload, neighborhood_payload
 from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
 from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.status import full_status, manifest
@@ -102,6 +104,7 @@ class ServiceOptions:
     answer_tokens: int = 8_000
     allow_drafts: bool = False
     allow_file_urls: bool = False
+    graph: bool = True
     coverage: CoverageSettings = CoverageSettings()
     sources: SourceRoots | None = None
     briefing: BriefingSettings = BriefingSettings()
@@ -179,7 +182,13 @@ class WikiService:
                 reasons["pages"] = keeper.failure.message
         embedder = keeper.floor is not None or keeper.better is not None
         citations = keeper.failure is None  # they are read with the pages and are as complete as these
-        return Backends(pages=pages, embedder=embedder, citations=citations, reasons=reasons)
+        return Backends(
+            pages=pages,
+            embedder=embedder,
+            graph=self.options.graph,
+            citations=citations,
+            reasons=reasons,
+        )
 
     def tools(self) -> list[ToolSpec]:
         """Return the tools whose backends are present now."""
@@ -357,6 +366,35 @@ class WikiService:
         tools, off = self._available()
         facts = self.options.facts or {}
         return full_status(self.keeper, caller, facts=facts, tools=[tool.name for tool in tools], off=off)
+
+    def graph(self, caller: Caller) -> dict[str, Any]:
+        """Return the graph projection that a caller sees: ``nodes``, ``edges``, ``counts``, ``diagnostics``.
+
+        Raises Unavailable where the graph is off.
+        """
+        self._need_graph()
+        return self._read(_audience(caller), graph_payload)
+
+    def neighborhood(self, node: str, caller: Caller, *, depth: int = 1, limit: int = 200) -> dict[str, Any]:
+        """Return what lies within ``depth`` (1..4) edges of a node: as ``graph``, with ``left_out``.
+
+        ``node`` is a node id or any name of a page. Raises NotFound, Ambiguous or Unavailable.
+        """
+        self._need_graph()
+        return self._read(
+            _audience(caller),
+            lambda reading: neighborhood_payload(reading, node, depth=depth, limit=limit),
+        )
+
+    def export_graph(self, caller: Caller, form: str) -> str:
+        """Return the graph projection as text: ``json`` or ``graphml``."""
+        self._need_graph()
+        write = to_graphml if form == "graphml" else to_json
+        return self._read(_audience(caller), lambda reading: write(reading.graphs.projection()[0]))
+
+    def _need_graph(self) -> None:
+        if not self.options.graph:
+            raise Unavailable("the graph is off", hint="Set graph.enabled to true.")
 
     def manifest(self, caller: Caller) -> dict[str, Any]:
         """Return what this wiki is: title, description, counts, clusters, tools."""

@@ -66,8 +66,8 @@ def record_faults(prepared: Prepared | Skipped, content: FileContent) -> Iterato
     body = body_from_row(prepared.body)
     if len(body.sections) != record.section_count or len(body.chunks) != record.chunk_count:
         yield "the stored body has another number of sections or chunks"
-    for chunk in prepared.lexical.chunks:
-        yield from _text_faults("the text of a chunk", chunk.text)
+    for chunk in prepared.lexical.fields.chunks:
+        yield from _text_faults("the tokens of a chunk", chunk.text.tokens)
 
 
 def _fields(record: object) -> list[object]:

@@ -12,6 +12,7 @@ from benchmarks.fuzz.checks import body_faults, page_faults, record_faults
 from benchmarks.fuzz.dialects import DialectVault
 from benchmarks.fuzz.mutating import FuzzedFile
 from wikimcp.index.prepare import prepare
+from wikimcp.lexical.tantivy import analysis
 from wikimcp.models import ParsedBody
 
 SLOWEST = 1.0
@@ -73,7 +74,7 @@ def _read(vault: DialectVault, file: FuzzedFile, known: list[ParsedBody]) -> tup
             known.append(page.body)
             found += _some(body_faults(content.text, page, dialect=vault.dialect))
             begun = time.process_time()
-            prepared = prepare(vault.adapter, path)
+            prepared = prepare(vault.adapter, path, analyze=analysis)
             seconds = max(seconds, time.process_time() - begun)
             found += _some(record_faults(prepared, content))
     except Exception as error:

@@ -43,6 +43,7 @@ SHARED: Mapping[str, frozenset[str]] = {
             "options",
             "page_fields",
             "pages",
+            "sidecars",
             "walking",
         }
     ),

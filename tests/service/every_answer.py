@@ -30,12 +30,17 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
         ("list_tags", {}),
         ("list_stale_citations", {}),
         ("list_stale_citations", {"status": "target_missing", "include_drafts": True}),
+        ("discover_schema", {}),
+        ("query_nodes", {"limit": 200}),
+        ("query_nodes", {"relation": "mentions"}),
+        ("query_nodes", {"properties": {"status": "draft"}}),
     ]
     for word in words:
         calls += [
             ("assemble_bundle", {"query": word, "mode": mode}) for mode in ("hybrid", "lexical", "dense")
         ]
         calls += [("retrieve_context", {"query": word}), ("get_briefing", {"prompt": word})]
+        calls += [("search_knowledge", {"query": word})]
     for name in names:
         calls += [
             ("get_page", {"slug": name}),
@@ -54,6 +59,12 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
             ),
             ("assemble_bundle", {"query": "valve", "path_prefix": name}),
             ("assemble_bundle", {"query": "valve", "cluster": name}),
+            ("get_node", {"node": name}),
+            ("traverse", {"start_node": name, "include_mentions": True}),
+            ("find_similar", {"node": name}),
+            ("query_nodes", {"name": name}),
+            ("query_nodes", {"node_type": name}),
+            ("query_nodes", {"source_page": name}),
         ]
     return calls
 
@@ -81,6 +92,9 @@ def everything(service: WikiService, caller: Caller, calls: Calls, *, scores: bo
     for argument in ("slug", "pins", "name", "cluster", "clusters", "tag", "tags", "topic"):
         for value in ("", "m", "s", "me"):
             told[f"complete {argument} {value}"] = service.complete("page", argument, value, caller)
+    told["graph"] = service.graph(caller)
+    for name in (*names, "page:open", "placeholder:secret/merger"):
+        told[f"around {name}"] = _around(service, caller, name)
     told["manifest"] = service.manifest(caller)
     told["status"] = service.status(caller)
     return {key: _plain(value, scores) for key, value in told.items()}
@@ -92,6 +106,13 @@ def _answer(service: WikiService, caller: Caller, tool: str, arguments: dict[str
             found = service.briefing(arguments, caller)
             return [_GENERATION.sub("", found.markdown), found.data]
         return service.call(tool, arguments, caller).structured
+    except WikimcpError as error:
+        return f"{type(error).__name__} {error}"
+
+
+def _around(service: WikiService, caller: Caller, name: str) -> Any:  # noqa: ANN401
+    try:
+        return service.neighborhood(name, caller, depth=2)
     except WikimcpError as error:
         return f"{type(error).__name__} {error}"
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.vaults.dialects import only_page
 from wikimcp.index.prepare import Prepared, prepare
+from wikimcp.lexical.tantivy import analysis
 from wikimcp.models import ParsedPage
 from wikimcp.vaults.detect import detect
 from wikimcp.vaults.logseq import LogseqAdapter
@@ -55,7 +56,7 @@ def test_a_heading_that_is_a_whole_text_is_cut_in_paths(tmp_path: Path) -> None:
     assert len(section.heading) <= 501
     assert section.heading.endswith("\u2026")
     begun = time.process_time()
-    assert isinstance(prepare(detect(tmp_path), "p.md"), Prepared)
+    assert isinstance(prepare(detect(tmp_path), "p.md", analyze=analysis), Prepared)
     assert time.process_time() - begun < 10  # it was minutes
 
 

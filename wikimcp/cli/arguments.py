@@ -11,6 +11,7 @@ import textwrap
 from wikimcp import __version__
 from wikimcp.cli.briefing_verb import BRIEFING_VERBS, add_briefing
 from wikimcp.cli.cite import add_cite
+from wikimcp.cli.graph_arguments import add_graph
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
 from wikimcp.errors import nearest
 from wikimcp.settings import ADAPTERS, RULES
@@ -31,7 +32,7 @@ Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wron
 """
 _LATER = {
     **dict.fromkeys(("install", "uninstall", "hook", "keys"), "sessions and clients"),
-    **dict.fromkeys(("graph", "sparql"), "the knowledge graph"),
+    "sparql": "the knowledge graph",
     **dict.fromkeys(("init", "refresh", "lint", "ingest", "hot", "okf", "context"), "the compiled wiki"),
 }
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
@@ -51,7 +52,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"wikimcp {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
-    for add in (_add_serving, _add_reading, add_briefing, _add_looking, add_cite, _add_keeping):
+    for add in (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_cite, _add_keeping):
         add(Verbs(verbs, common))
     return parser
 
@@ -266,7 +267,7 @@ def _add_keeping(verbs: Verbs) -> None:
 
 VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
-    *("cite", "index", "models", "eval"),
+    *("graph", "cite", "index", "models", "eval"),
     *BRIEFING_VERBS,
 )
 """Every verb, aliases included; a test keeps this equal to what the parser takes."""

@@ -14,6 +14,7 @@ from wikimcp.cli.briefing_verb import BRIEFING_VERBS, briefing
 from wikimcp.cli.cite import cite
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
+from wikimcp.cli.graph_verb import graph
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
@@ -33,6 +34,7 @@ _VERBS = {
     "cite": cite,
     "doctor": doctor,
     "manifest": verbs.manifest,
+    "graph": graph,
     "index": verbs.index,
     "models": models,
     "eval": evaluate,

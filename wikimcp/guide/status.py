@@ -74,6 +74,8 @@ def _diagnostics(snapshot: Snapshot, view: View) -> Iterator[dict[str, Any]]:
             yield {"path": record.path, "code": "conflict_copy", "message": _CONFLICT, "line": 0}
     for page, why in view.all_clashes():
         yield {"path": page.path, **asdict(why)}
+    for path, why in snapshot.sidecars.read(view.adapter)[1].diagnostics:
+        yield {"path": path, **asdict(why)}
 
 
 def manifest(reading: Reading, *, tools: Sequence[str], version: str) -> dict[str, Any]:

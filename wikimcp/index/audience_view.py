@@ -19,6 +19,7 @@ from wikimcp.graph.resolve import LinkTarget
 from wikimcp.index.catalog import translated
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.dense_state import ChunkRows, DenseState
+from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.names import PageNames
 from wikimcp.index.pins import citations_of
 from wikimcp.index.records import PageBody, PageRecord, links_from_cell
@@ -57,7 +58,10 @@ class View:
         self._visible: VisiblePages = VisiblePages.of(snapshot.visible(audience), before=before)
         self._inherited: LinkGraph | None = None
         # Revs mean the same pages only within one catalog: a rebuilt index counts them anew.
-        if previous is not None and previous.snapshot.catalog is snapshot.catalog:
+        same = previous is not None and previous.snapshot.catalog is snapshot.catalog
+        before_graphs = previous.graphs if previous is not None and same else None
+        self.graphs: GraphTables = GraphTables(self, previous=before_graphs)
+        if previous is not None and same:
             self._inherit(previous)
 
     def _inherit(self, previous: View) -> None:

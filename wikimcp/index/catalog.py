@@ -189,6 +189,25 @@ class Catalog:
         """Return (rev, rest cell as JSON text) of every page that has block ids."""
         return self._rows("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"blocks\"%'")
 
+    def graph_cells(self, revs: Sequence[int] | None = None) -> dict[int, tuple[str, str, str]]:
+        """Return (links, frontmatter, rest) cells by rev, of all pages or of ``revs``."""
+        sql = "SELECT rev, links, frontmatter, rest FROM bodies"
+        if revs is None:
+            rows = self._rows(sql)
+        else:
+            rows = [row for rev in revs for row in self._rows(f"{sql} WHERE rev=?", (rev,))]
+        return {rev: (links, frontmatter, rest) for rev, links, frontmatter, rest in rows}
+
+    def section_cells(self) -> dict[int, str]:
+        """Return the sections cell of every page by rev."""
+        return dict(self._rows("SELECT rev, sections FROM bodies"))
+
+    def chunk_cells(self, revs: Sequence[int]) -> dict[int, tuple[bytes, str]]:
+        """Return (chunks, rest) cells by rev."""
+        sql = "SELECT rev, chunks, rest FROM bodies WHERE rev=?"
+        rows = [row for rev in revs for row in self._rows(sql, (rev,))]
+        return {rev: (chunks, rest) for rev, chunks, rest in rows}
+
     def frontmatters(self, *, since: int = 0) -> list[tuple[int, str]]:
         """Return (rev, frontmatter as JSON text) of every page that has one, from rev ``since`` on."""
         return self._rows(

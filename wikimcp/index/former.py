@@ -50,15 +50,30 @@ def counted_version(ledger: Path, path: str) -> int:
 
 
 def counted_changes(ledger: Path, path: str, *, limit: int) -> Sequence[tuple[int, str]]:
-    """Return (version, time in ISO) of the newest changes of a page, the newest first."""
+    """Return (version, time in ISO) of the newest changes of a page, under its former paths too, newest first."""
 
     def ask(connection: sqlite3.Connection) -> Sequence[tuple[int, str]]:
-        rows = connection.execute(
-            "SELECT version, at FROM history WHERE path=? ORDER BY version DESC LIMIT ?", (path, limit)
-        )
-        return [(int(version), str(at)) for version, at in rows]
+        times: dict[int, str] = {}
+        for known in _paths_of(connection, path):
+            rows = connection.execute(
+                "SELECT version, at FROM history WHERE path=? ORDER BY version DESC LIMIT ?", (known, limit)
+            )
+            for version, at in rows:
+                times[version] = min(times.get(version, at), at)
+        return sorted(times.items(), reverse=True)[:limit]
 
     return _asked(ledger, ask, ())
+
+
+def _paths_of(connection: sqlite3.Connection, path: str) -> list[str]:
+    """Return a page's path and those it was moved from."""
+    paths = [path]
+    for known in paths:
+        if len(paths) > _MOST_MOVES:
+            break
+        found = connection.execute("SELECT path FROM pages WHERE moved_to=?", (known,))
+        paths += [row[0] for row in found if row[0] not in paths]
+    return paths
 
 
 def _followed(connection: sqlite3.Connection, path: str) -> str:

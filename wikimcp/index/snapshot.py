@@ -12,11 +12,13 @@ from typing import Any
 
 from wikimcp.index.catalog import Catalog
 from wikimcp.index.records import PageRecord
+from wikimcp.index.sidecars import SidecarFiles
 from wikimcp.models import ANONYMOUS, Audience
 from wikimcp.ports import LexicalSearcher
 
 _MOST_CARRIED = 4  # audiences whose lists are carried over; the others are made when asked for
 _MOST_INSERTED = 200
+_KEPT = ("generation", "catalog", "searcher", "hidden", "ledger", "attachments", "complete", "sidecars")
 _path = attrgetter("path")
 
 
@@ -49,6 +51,7 @@ class Snapshot:
         ledger: Path | None = None,
         attachments: frozenset[str] = frozenset(),
         complete: bool = True,
+        sidecars: SidecarFiles | None = None,
     ) -> None:
         self.generation = generation
         self.records = records
@@ -58,6 +61,7 @@ class Snapshot:
         self.ledger = ledger
         self.attachments = attachments
         self.complete = complete
+        self.sidecars = sidecars or SidecarFiles()
         self._visible: dict[Audience, list[PageRecord]] = {}
 
     def changed(
@@ -69,10 +73,7 @@ class Snapshot:
     ) -> Snapshot:
         """Return the snapshot after this one: records out and in, and other facts as given."""
         went, come = list(removed), list(added)
-        kept = {
-            name: getattr(self, name)
-            for name in ("generation", "catalog", "searcher", "hidden", "ledger", "attachments", "complete")
-        }
+        kept = {name: getattr(self, name) for name in _KEPT}
         after = Snapshot(records=with_records(self.records, removed=went, added=come), **{**kept, **facts})
         for audience, visible in list(self._visible.items())[:_MOST_CARRIED]:
             after._visible[audience] = _carried(visible, audience, went, come)

@@ -13,6 +13,7 @@ import numpy as np
 
 from wikimcp.citations.page_text import PageText, named_alone
 from wikimcp.errors import NotFound, Unavailable
+from wikimcp.graph.knowledge import KnowledgeGraph
 from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
@@ -22,8 +23,10 @@ from wikimcp.index.former import (
     path_of_former_id,
     path_of_former_slug,
 )
+from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.history import GitHistory
 from wikimcp.index.link_diagnostics import link_diagnostics
+from wikimcp.index.node_vectors import NodeVectors
 from wikimcp.index.pins import Pin, read_pins
 from wikimcp.index.prepare import iso_time
 from wikimcp.index.records import PageBody, PageRecord
@@ -277,6 +280,17 @@ class Reading:
     def in_degree(self, page: PageRecord) -> int:
         """Return how many other visible pages link to a page."""
         return self.view.links.in_degree(page.slug)
+
+    @property
+    def graphs(self) -> GraphTables:
+        """The graphs of the visible pages, built at their first use."""
+        return self.view.graphs
+
+    def node_vectors(self, graph: KnowledgeGraph) -> NodeVectors:
+        """Return the vectors of a graph's nodes; none without vectors of the texts."""
+        if self.dense is None:
+            return {}, np.zeros((0, 1), np.float32)
+        return self.view.graphs.vectors(graph, self.view.chunk_rows(self.dense))
 
     def lexical(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
         """Rank chunks and pages by BM25; only ``allowed`` revs when given."""

@@ -33,8 +33,9 @@ class Room:
 class Span:
     """One returned piece of a page, from ``start`` to ``end`` of its file.
 
-    ``truncated`` when its section goes on before or behind it. ``text`` and ``pieces`` (the texts of the run's sections, in order) are without comments, which
-    ``without_comments`` tells; the citation is that of the whole range of the file.
+    ``truncated`` when its section goes on before or behind it. ``text`` and ``pieces`` (the texts of the
+    run's sections, in order) are without comments, which ``without_comments`` tells; the citation is that
+    of the whole range.
     """
 
     run: Run

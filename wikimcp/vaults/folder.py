@@ -23,6 +23,7 @@ from wikimcp.vaults.globs import compile_globs, rebase_globs
 from wikimcp.vaults.opening import Bounds, read_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
+from wikimcp.vaults.sidecars import read_bytes, sidecar_paths, stamp_of
 from wikimcp.vaults.walking import WalkRules, first_page, is_conflict_copy, walk
 
 
@@ -140,6 +141,20 @@ class FolderAdapter:
         """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
         return build_page(content, self.page_name(content.stamp.path))
 
+    def sidecars(self) -> tuple[FileStamp, ...]:
+        """Stat the graph sidecars that are served now: neither ignored nor private by the settings."""
+        stamps = (stamp_of(self.root, path, self._root_bounds) for path in sidecar_paths(self.source_folder))
+        return tuple(stamp for stamp in stamps if stamp is not None and not self._keeps_back(stamp.path))
+
+    def read_sidecar(self, path: str, *, cap: int) -> bytes:
+        """Return a sidecar's bytes, one more than ``cap`` at most. Raises OSError when it cannot be read."""
+        return read_bytes(self._root_bounds, path, cap=cap)
+
+    def _keeps_back(self, path: str) -> bool:
+        """Say whether the settings ignore a file of the root, or hold it private."""
+        globs = (compile_globs(self.options.ignore), compile_globs(self.options.private))
+        return any(pattern is not None and pattern.match(path) is not None for pattern in globs)
+
     def page_name(self, path: str) -> PageName:
         """Return what is known of a page before it is opened."""
         private = self._private
@@ -174,6 +189,10 @@ class FolderAdapter:
     def bounds(self) -> Bounds:
         """The folders that files may lie in."""
         return Bounds.of(self.source_root, self.options.trusted_links)
+
+    @cached_property
+    def _root_bounds(self) -> Bounds:
+        return Bounds.of(self.root, self.options.trusted_links)
 
     @cached_property
     def _private(self) -> re.Pattern[str] | None:

@@ -1,0 +1,30 @@
+"""What the verb `graph` takes; what it does stands in `graph_verb`."""
+
+from __future__ import annotations
+
+from wikimcp.cli.parsing import Verbs
+
+ACTIONS = ("show", "around", "export")
+FORMS = ("json", "graphml")
+
+
+def add_graph(verbs: Verbs) -> None:
+    """Describe the verb."""
+    graph = verbs.add(
+        "graph",
+        "the graph of pages, headings, tags, links and sidecars",
+        prints="Prints how many nodes and edges of each kind there are (--json: all of them, as rows). "
+        "`around` prints what lies about one node, `export` the whole graph in the form of another program.",
+        examples=[
+            "wikimcp graph",
+            "wikimcp graph --json > graph.json",
+            "wikimcp graph around runbooks/rollback --depth 2",
+            "wikimcp graph around tag:deploy",
+            "wikimcp graph export --format graphml > wiki.graphml",
+        ],
+    )
+    graph.add_argument("action", nargs="?", default="show", choices=ACTIONS, metavar="show|around|export")
+    graph.add_argument("node", nargs="?", metavar="NODE", help="for around: a page, or the id of a node")
+    graph.add_argument("--depth", type=int, default=1, metavar="N", help="for around: edges away (1 to 4)")
+    graph.add_argument("--limit", type=int, default=200, metavar="N", help="for around: nodes at most")
+    graph.add_argument("--format", default="json", choices=FORMS, help="for export: json or graphml")

@@ -1,0 +1,336 @@
+"""The graphs of one view, built at their first use: projection, knowledge graph, mentions, node search.
+
+Rows of a page are kept by rev while no name in the vault changes, and go on to the next view, so that an
+edit of one page reads that page alone. Nothing here is made at the start or by any answer without a graph.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from wikimcp.graph.knowledge import KnowledgeGraph
+from wikimcp.graph.links import LinkGraph
+from wikimcp.graph.mentions import ChunkMentions, MentionAutomaton, Mentions, mentions_in
+from wikimcp.graph.page_rows import Naming, PageFacts, PageRows, rows_of
+from wikimcp.graph.predicates import KNOWN_PREDICATES, predicate
+from wikimcp.graph.projection import GraphProjection, assemble, heading_rows
+from wikimcp.graph.search import NodeSearch
+from wikimcp.graph.sidecar import Sidecar
+from wikimcp.graph.sidecar_ends import SidecarRows
+from wikimcp.index.catalog import translated
+from wikimcp.index.dense_state import ChunkRows
+from wikimcp.index.names import PageNames
+from wikimcp.index.node_vectors import NodeVectors, node_vectors
+from wikimcp.index.records import PageRecord, chunks_from_cell, links_from_cell, sections_from_cell
+from wikimcp.index.sidecars import Mark
+from wikimcp.index.snapshot import Snapshot
+from wikimcp.markdown.links import target_name
+from wikimcp.markdown.tokens import visible_text
+from wikimcp.ports import VaultAdapter
+
+MOST_MENTION_TEXT = 100_000_000
+"""Characters that are looked through for mentions; in a larger vault the pages behind are left out."""
+
+_FEW = 300  # pages that are read one by one
+_STATED = ("derived_from", "supersedes")
+_PAGE_FIELDS = frozenset(("related", "relations", "sources", "source_refs"))  # read by the adapter already
+_IF_PAGES = KNOWN_PREDICATES - {"links_to", "embeds", "parent_of", "tagged", "mentions", "co_mentioned"}
+_NO_PROPERTY = frozenset(("tags", "tag", "aliases", "alias", "title", "summary", "description", "desc"))
+_LONGEST_PROPERTY = 400
+_MOST_ITEMS = 20
+
+
+class VisiblePart(Protocol):
+    """What the graphs read of a view."""
+
+    snapshot: Snapshot
+    adapter: VaultAdapter
+
+    @property
+    def pages(self) -> Sequence[PageRecord]:
+        """View pages by path."""
+
+    @property
+    def by_rev(self) -> Mapping[int, PageRecord]:
+        """View pages by rev."""
+
+    @property
+    def names(self) -> PageNames:
+        """The names by which pages can be asked for."""
+
+    @property
+    def links(self) -> LinkGraph:
+        """The link graph of the visible pages."""
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the stems of a text as they are indexed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """What is kept of one page: its rows and its properties."""
+
+    rows: PageRows
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeTables:
+    """A knowledge graph with the mark of the sidecars it was made with."""
+
+    graph: KnowledgeGraph
+    sidecar: Sidecar
+    mark: Mark
+
+
+class GraphTables:
+    """The graphs of one view. Safe to use from several threads."""
+
+    def __init__(self, view: VisiblePart, *, previous: GraphTables | None = None) -> None:
+        self._view_ref = weakref.ref(view)  # the view has this: a circle would keep replaced indexes open
+        self._mutex = threading.RLock()
+        # Taken over as plain tables, so that no chain of old views is kept alive.
+        self._rows: dict[int, StoredRows] = previous._rows if previous else {}
+        self._rows_of: object = previous._rows_of if previous else None
+        self._ids: Mapping[str, str] = previous._ids if previous else {}
+        self._found: dict[int, tuple[ChunkMentions, ...]] = previous._found if previous else {}
+        self._found_with: object = previous._found_with if previous else None
+        self._projection: tuple[Mark, GraphProjection] | None = None
+        self._knowledge: KnowledgeTables | None = None
+        self._mentions: tuple[KnowledgeGraph, Mentions] | None = None
+        self._vectors: tuple[KnowledgeGraph, ChunkRows, NodeVectors] | None = None
+        self._search: tuple[KnowledgeGraph, NodeSearch] | None = None
+
+    @property
+    def _view(self) -> VisiblePart:
+        view = self._view_ref()
+        assert view is not None  # whoever asks came by way of the view
+        return view
+
+    def projection(self) -> tuple[GraphProjection, Sidecar]:
+        """Return the graph projection with headings, and the sidecars that went into it."""
+        view = self._view
+        mark, sidecar = view.snapshot.sidecars.read(view.adapter)
+        with self._mutex:
+            if self._projection is None or self._projection[0] != mark:
+                cells = view.snapshot.catalog.section_cells()
+                with translated():
+                    headings = [
+                        heading_rows(page, sections_from_cell(cells[page.rev]))
+                        for page in view.pages
+                        if page.rev in cells
+                    ]
+                graph = assemble(
+                    view.pages, self._page_rows(), self._sidecar_rows(sidecar), headings=headings
+                )
+                self._projection = (mark, graph)
+            return self._projection[1], sidecar
+
+    def knowledge(self) -> KnowledgeTables:
+        """Return the knowledge graph; an edit of a sidecar makes another."""
+        view = self._view
+        mark, sidecar = view.snapshot.sidecars.read(view.adapter)
+        with self._mutex:
+            if self._knowledge is None or self._knowledge.mark != mark:
+                graph = assemble(view.pages, self._page_rows(), self._sidecar_rows(sidecar), tags=False)
+                stored = self._rows
+                properties = {
+                    page.slug: stored[page.rev].properties for page in view.pages if page.rev in stored
+                }
+                made = KnowledgeGraph.build(graph, view.pages, properties)
+                self._knowledge = KnowledgeTables(made, sidecar, mark)
+            return self._knowledge
+
+    def mentions(self, graph: KnowledgeGraph) -> Mentions:
+        """Return where the texts of the visible pages name the nodes of a graph."""
+        with self._mutex:
+            if self._mentions is None or self._mentions[0] is not graph:
+                self._mentions = (graph, self._find_mentions(graph))
+            return self._mentions[1]
+
+    def search(self, graph: KnowledgeGraph) -> NodeSearch:
+        """Return the index over the names, aliases, properties and summaries of a graph's nodes."""
+        with self._mutex:
+            if self._search is None or self._search[0] is not graph:
+                analyze = self._view.analyze
+                documents = (
+                    (
+                        node.id,
+                        {
+                            "name": analyze(node.name),
+                            "aliases": analyze(" ".join(node.aliases)),
+                            "properties": analyze(" ".join([node.kind, *property_texts(node.properties)])),
+                            "summary": analyze(node.summary),
+                        },
+                    )
+                    for node in graph.nodes.values()
+                )
+                self._search = (graph, NodeSearch(documents))
+            return self._search[1]
+
+    def vectors(self, graph: KnowledgeGraph, rows: ChunkRows) -> NodeVectors:
+        """Return a vector for each node that has texts; made anew when the vectors of texts are others."""
+        with self._mutex:
+            if self._vectors is None or self._vectors[0] is not graph or self._vectors[1] is not rows:
+                made = node_vectors(graph, self.mentions(graph), self._view.names.slugs, rows)
+                self._vectors = (graph, rows, made)
+            return self._vectors[2]
+
+    def _sidecar_rows(self, sidecar: Sidecar) -> SidecarRows | None:
+        if not sidecar.nodes and not sidecar.edges:
+            return None
+        view = self._view
+        shown = view.by_rev
+        hidden = [record for record in view.snapshot.records.values() if record.rev not in shown]
+        root, source = view.adapter.root, view.adapter.source_root
+        folder = "" if source == root else source.relative_to(root).as_posix()
+        return SidecarRows(sidecar, view.pages, hidden, folder=folder)
+
+    def _page_rows(self) -> list[PageRows]:
+        """Return the rows of every page by path; only pages that are new since the last view are read."""
+        view = self._view
+        links, names = view.links, view.names
+        ids = {page.canonical_id: page.slug for page in view.pages}
+        if self._rows_of is not links.resolver or ids != self._ids:
+            self._rows, self._rows_of, self._ids = {}, links.resolver, ids
+        naming = Naming(
+            links.resolver,
+            names.slugs,
+            names.ids,
+            hierarchy=view.adapter.name == "dendron",
+            stubs=view.adapter.name == "logseq",
+        )
+        lacking = [page for page in view.pages if page.rev not in self._rows]
+        if lacking:
+            revs = [page.rev for page in lacking] if len(lacking) <= _FEW else None
+            cells = view.snapshot.catalog.graph_cells(revs)
+            rows = {rev: stored for rev, stored in self._rows.items() if rev in view.by_rev}
+            with translated():
+                for page in lacking:
+                    if page.rev in cells:
+                        rows[page.rev] = _stored(page, cells[page.rev], naming)
+            self._rows = rows
+        return [self._rows[page.rev].rows for page in view.pages if page.rev in self._rows]
+
+    def _find_mentions(self, graph: KnowledgeGraph) -> Mentions:
+        view = self._view
+        copies = {f"page:{page.slug}" for page in view.pages if page.conflict_copy}
+        names = {
+            name: [node for node in ids if node not in copies]
+            for name, ids in graph.names.items()
+            if not name.startswith(("http://", "https://"))
+        }
+        if names != self._found_with:
+            self._found, self._found_with = {}, names
+        automaton: MentionAutomaton | None = None
+        found: dict[int, tuple[ChunkMentions, ...]] = {}
+        room = MOST_MENTION_TEXT
+        complete = True
+        for page in view.pages:
+            room -= page.size
+            if room < 0:
+                complete = False
+                break
+            known = self._found.get(page.rev)
+            if known is None:
+                automaton = automaton or MentionAutomaton(names)
+                texts = self._chunk_texts(page)
+                if texts is None:
+                    continue  # it changed on disk since; the next snapshot has it
+                known = mentions_in(automaton, texts)
+            found[page.rev] = known
+        self._found = found
+        by_rev = view.by_rev
+        return Mentions({by_rev[rev].slug: chunks for rev, chunks in found.items()}, complete=complete)
+
+    def _chunk_texts(self, page: PageRecord) -> list[str] | None:
+        view = self._view
+        try:
+            content = view.adapter.read(page.path)
+        except OSError:
+            return None
+        cells = view.snapshot.catalog.chunk_cells([page.rev])
+        if content.content_hash != page.content_hash or page.rev not in cells:
+            return None
+        chunks, rest = cells[page.rev]
+        with translated():
+            hidden = [(start, end) for start, end in json.loads(rest).get("hidden", ())]
+            return [
+                visible_text(content.text, chunk.start, chunk.end, hidden=hidden)
+                for chunk in chunks_from_cell(chunks)
+            ]
+
+
+def _stored(page: PageRecord, cells: tuple[str, str, str], naming: Naming) -> StoredRows:
+    links, front_text, rest_text = cells
+    front = json.loads(front_text) if front_text else {}
+    rest = json.loads(rest_text)
+    relations = [(kind, name) for kind, name in rest.get("relations", ())]
+    relations += _stated(front, naming)
+    facts = PageFacts(
+        links=links_from_cell(links),
+        related=tuple(rest.get("related", ())),
+        relations=tuple(relations),
+        source_refs=tuple(rest.get("sources", ())),
+    )
+    return StoredRows(rows_of(page, facts, naming), _properties(page, front))
+
+
+def _stated(front: Mapping[str, Any], naming: Naming) -> Iterable[tuple[str, str]]:
+    """Yield the relations that a property states by its name.
+
+    ``derived_from`` and ``supersedes`` always do; other relations with a fixed meaning do where the
+    value names a page, since ``uses: [bread]`` may be no more than words.
+    """
+    for key, value in front.items():
+        relation = predicate(key)
+        if key.casefold() in _PAGE_FIELDS or relation not in _IF_PAGES:
+            continue
+        for name in _names(value):
+            if relation in _STATED or name in naming.slugs or name in naming.ids:
+                yield relation, name
+
+
+def _names(value: Any) -> Iterable[str]:  # noqa: ANN401 - any JSON value
+    if isinstance(value, str):
+        if name := target_name(value):
+            yield name
+    elif isinstance(value, list):
+        for item in value:
+            yield from _names(item)
+    elif isinstance(value, dict):
+        found = next((value[key] for key in ("id", "slug", "path", "title", "url") if value.get(key)), None)
+        yield from _names(found)
+
+
+def _properties(page: PageRecord, front: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scalars and short lists of a page's frontmatter, with what the index made of them."""
+    kept: dict[str, Any] = {}
+    for key, value in front.items():
+        if key.casefold() in _NO_PROPERTY or value is None:
+            continue
+        if isinstance(value, list):
+            items = [item for item in value if isinstance(item, str | int | float)][:_MOST_ITEMS]
+            if items and len(items) == min(len(value), _MOST_ITEMS):
+                kept[key] = items
+        elif isinstance(value, str | int | float):
+            kept[key] = value[:_LONGEST_PROPERTY] if isinstance(value, str) else value
+    if page.tags:
+        kept["tags"] = list(page.tags[:_MOST_ITEMS])
+    if page.clusters and "cluster" not in kept:
+        kept["cluster"] = page.clusters[0]
+    return kept
+
+
+def property_texts(properties: Mapping[str, Any]) -> Sequence[str]:
+    """Return the values of properties as texts, each element of a list by itself."""
+    found: list[str] = []
+    for value in properties.values():
+        items = value if isinstance(value, list) else [value]
+        found.extend(str(item) for item in items if isinstance(item, str | int | float))
+    return found
