@@ -1,0 +1,227 @@
+"""The worker's side: a process that holds the data sets and forks for every query.
+
+A query runs in a child that the kernel ends at its time limit, bounded in memory and without the right
+to open any file or connection; what it does to itself ends with it, and the data stays loaded. The worker
+ends when the other end of its socket closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, Protocol
+
+from wikimcp.errors import QueryRejected, WikimcpError
+from wikimcp.triples import frames
+from wikimcp.triples.answers import Row, graph_answer, rows_answer
+from wikimcp.triples.gate import Parser, plan_query
+
+_SIZE = struct.Struct("<Q")
+_PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
+_NICENESS = 5  # a query yields to calls that are not SPARQL
+
+
+class Engine(Protocol):
+    """One data set, as a member of the family implements it."""
+
+    def add(self, lines: bytes) -> None:
+        """Add N-Triples."""
+
+    def remove(self, lines: bytes) -> None:
+        """Remove N-Triples."""
+
+    def remove_page(self, iri: str) -> None:
+        """Remove all that is said of a page and of its parts."""
+
+    def size(self) -> int:
+        """Return the number of triples."""
+
+    def terms(self) -> Collection[str]:
+        """Return the classes and properties of vocabulary and data."""
+
+    def rows(self, text: str, columns: tuple[str, ...]) -> Iterator[Row]:
+        """Yield the rows of a SELECT."""
+
+    def truth(self, text: str) -> bool:
+        """Return the answer of an ASK."""
+
+    def graph(self, text: str) -> Iterator[Row]:
+        """Yield the triples of a CONSTRUCT or DESCRIBE."""
+
+    def complaint(self, text: str) -> str:
+        """Return what the engine's own parser has against a text; empty when nothing."""
+
+
+class _DataSet:
+    """An engine, and the lines that are dropped by their key."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.kept: dict[str, bytes] = {}
+
+    def keep(self, payload: bytes) -> None:
+        length = int.from_bytes(payload[:4], "little")
+        key, lines = payload[4 : 4 + length].decode(), payload[4 + length :]
+        self.engine.add(lines)
+        self.kept[key] = lines
+
+    def drop(self, key: str) -> None:
+        lines = self.kept.pop(key, None)
+        if lines is None:
+            self.engine.remove_page(key)
+        else:
+            self.engine.remove(lines)
+
+
+def serve_data_sets(descriptor: int, new_engine: Callable[[], Engine], parse: Parser) -> None:
+    """Serve the socket ``descriptor`` until its other end closes."""
+    wire = socket.socket(fileno=descriptor)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for queries: the kernel forgets them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's to handle
+    _warm_up(new_engine(), parse)
+    frames.send_frame(wire, frames.SYNC)
+    data_sets: dict[str, _DataSet] = {}
+    current = _DataSet(new_engine())
+    while True:
+        try:
+            kind, payload, descriptors = frames.receive_frame(wire)
+        except (EOFError, OSError):
+            os._exit(0)
+        if kind == frames.QUERY:
+            request = json.loads(payload)
+            _fork(wire, descriptors[0], data_sets[request["dataset"]], request, parse)
+        elif kind == frames.SYNC:
+            gc.collect()
+            gc.freeze()  # what is loaded is shared with the children; no collector may touch it there
+            frames.send_frame(wire, frames.SYNC)
+        elif kind == frames.OPEN:
+            current = data_sets.setdefault(payload.decode(), _DataSet(new_engine()))
+        elif kind == frames.FORGET:
+            data_sets.pop(payload.decode(), None)
+        elif kind == frames.ADD:
+            current.engine.add(payload)
+        elif kind == frames.KEEP:
+            current.keep(payload)
+        elif kind == frames.DROP:
+            current.drop(payload.decode())
+
+
+def _warm_up(engine: Engine, parse: Parser) -> None:
+    """Have everything imported that a query may need: its process can open no file."""
+    for text in (
+        'SELECT ?s (COUNT(*) AS ?n) WHERE { ?s ?p ?o FILTER REGEX(?o, "a", "i") } GROUP BY ?s ORDER BY ?n',
+        "ASK { ?s (a|!a)* ?o OPTIONAL { ?o ?p ?q } }",
+        "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }",
+        "DESCRIBE <urn:wikimcp:page:none>",
+    ):
+        parse(text)
+        if text.startswith("SELECT"):
+            list(engine.rows(text, ("s", "n")))
+        elif text.startswith("ASK"):
+            engine.truth(text)
+        else:
+            list(engine.graph(text))
+    json.dumps({"encoders": ["are", "loaded"]})
+    with contextlib.suppress(QueryRejected):
+        parse("SELECT")
+    engine.complaint("SELECT")
+
+
+def _fork(
+    wire: socket.socket, descriptor: int, data_set: _DataSet, request: dict[str, Any], parse: Parser
+) -> None:
+    try:
+        child = os.fork()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            _answer(descriptor, {"error": "unavailable", "message": f"no process can start ({error.strerror})"})
+        os.close(descriptor)
+        return
+    if child:
+        os.close(descriptor)
+        return
+    try:
+        wire.close()
+        _confine(request)
+        _answer(descriptor, _run(data_set.engine, request, parse))
+    finally:
+        os._exit(0)
+
+
+def _confine(request: dict[str, Any]) -> None:
+    """Bound this process: time by the kernel's clock, memory, and no new file or connection."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 2)  # an allocator that gives up says so
+    os.close(nothing)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
+        with open("/proc/self/statm") as pages:
+            now = int(pages.read().split()[0]) * resource.getpagesize()
+        most = now + request["memory_bytes"]
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    with contextlib.suppress(OSError):
+        os.nice(_NICENESS)
+
+
+def _run(engine: Engine, request: dict[str, Any], parse: Parser) -> dict[str, Any]:
+    """Return the answer or the error as JSON holds it."""
+    text = request["text"]
+    try:
+        plan = plan_query(text, lambda query: _parsed(engine, query, parse), terms=engine.terms)
+        caps = {"limit": request["limit"], "most_bytes": request["most_bytes"]}
+        if plan.kind == "truth":
+            return {"kind": "truth", "truth": engine.truth(plan.text)}
+        if plan.kind == "graph":
+            return {"kind": "graph", **graph_answer(engine.graph(plan.text), **caps)}
+        rows = engine.rows(plan.text, plan.columns)
+        return {"kind": "rows", **rows_answer(plan, rows, **caps)}
+    except WikimcpError as error:
+        return {"error": error.code, "message": error.message, "hint": error.hint}
+    except MemoryError:
+        return {"error": "memory"}
+    except RecursionError:
+        return {"error": "query_rejected", "message": "the query is nested too deep", "hint": ""}
+    except Exception as error:  # a library's own: the query is what made it
+        message = f"the query cannot be run ({type(error).__name__}: {str(error)[:200]})"
+        return {"error": "query_rejected", "message": message, "hint": ""}
+
+
+def _parsed(engine: Engine, text: str, parse: Parser) -> Any:  # noqa: ANN401 - see gate.Parser
+    """Parse for the gate; where that fails, say it in the engine's words if it is more exact."""
+    try:
+        return parse(text)
+    except QueryRejected as error:
+        if complaint := engine.complaint(text):
+            raise QueryRejected(_shown(complaint) or error.message, hint=error.hint) from None
+        raise
+
+
+def _shown(complaint: str) -> str:
+    """Return a parser's complaint in the form ``syntax error at line 2, column 10: expected ...``."""
+    place, _, expected = complaint.removeprefix("error at ").partition(": ")
+    line, _, column = place.partition(":")
+    if not (line.isdecimal() and column.isdecimal()):
+        return ""
+    short = " ".join(expected.split())
+    told = f": {short}" if short and len(short) <= 120 else ""
+    return f"syntax error at line {line}, column {column}{told}"
+
+
+def _answer(descriptor: int, answer: dict[str, Any]) -> None:
+    data = json.dumps(answer, separators=(",", ":")).encode()
+    view = memoryview(_SIZE.pack(len(data)) + data)
+    while view:
+        view = view[os.write(descriptor, view) :]

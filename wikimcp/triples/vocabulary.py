@@ -1,0 +1,38 @@
+"""The vocabulary of wikis that ships with the package, and what the projection needs to know of it.
+
+The file is the truth about labels, domains and ranges; here stand the classes that pages take by their type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from types import MappingProxyType
+
+ENTITY_CLASSES = ("Person", "Organization", "Place", "Event", "Product", "Technology", "Project", "Version", "Tool")
+"""Classes below Entity."""
+
+PAGE_CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **{
+            name.lower(): (name, "Page")
+            for name in ("Hub", "Article", "Reference", "Runbook", "Decision", "Concept", "Entity")
+        },
+        **{name.lower(): (name, "Entity", "Page") for name in ENTITY_CLASSES},
+    }
+)
+"""By the folded ``type`` of a page, the class it takes and all classes above that."""
+
+RELATIONS = tuple(
+    (
+        "related_to part_of contains is_a instance_of generalizes requires enables uses produces replaces "
+        "precedes extends implements alternative_to contrasts_with compatible_with mitigates defines "
+        "applies_to located_in depends_on supersedes contradicts cites"
+    ).split()
+)
+"""The known relations of the knowledge graph, each a property ``wm:<relation>``."""
+
+
+def vocabulary_turtle() -> str:
+    """Return the vocabulary as Turtle."""
+    return files("wikimcp.triples").joinpath("vocabulary.ttl").read_text(encoding="utf-8")
