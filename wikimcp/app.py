@@ -12,11 +12,13 @@ from wikimcp.index.embedding import EmbedderVectors
 from wikimcp.index.keeper import IndexKeeper
 from wikimcp.index.state import StateDir
 from wikimcp.index.store import IndexStore
+from wikimcp.index.triples import WikiTriples
 from wikimcp.models import Caller
-from wikimcp.ports import DenseIndex, LexicalIndex, VaultAdapter, Vectors
+from wikimcp.ports import DenseIndex, LexicalIndex, TripleLimits, TripleStore, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
 from wikimcp.settings import Settings
 from wikimcp.tools.contract import CoverageSettings
+from wikimcp.triples.selection import open_triples
 from wikimcp.vaults.detect import VaultOptions, detect
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ def build_service(settings: Settings, *, background: bool = True) -> WikiService
         watch=settings.watch and background,
         wait_seconds=settings.start.wait_seconds,
     )
-    service = WikiService(keeper, service_options(settings, plan))
+    triples = open_triple_store(settings)
+    options = service_options(settings, plan, no_triples=triples if isinstance(triples, str) else "")
+    service = WikiService(keeper, options, triples=None if isinstance(triples, str) else WikiTriples(triples))
     if background:
         service.start()
     return service
@@ -75,6 +79,12 @@ def open_lexical(folder: Path) -> LexicalIndex:
     return TantivyIndex(folder)
 
 
+def open_triple_store(settings: Settings) -> TripleStore | str:
+    """Return the store behind SPARQL, whose worker starts at the first query, or why there is none."""
+    limits = TripleLimits(seconds=settings.sparql.seconds, memory_bytes=settings.sparql.memory_mb << 20)
+    return open_triples(limits)
+
+
 def fingerprint(settings: Settings, adapter: VaultAdapter) -> dict[str, str]:
     """Return everything that shapes the index: another value means another index."""
     globs = "\0".join(
@@ -90,8 +100,9 @@ def fingerprint(settings: Settings, adapter: VaultAdapter) -> dict[str, str]:
     }
 
 
-def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
-    """Return what the operator set that shapes answers."""
+def service_options(settings: Settings, plan: EmbedderPlan, *, no_triples: str = "") -> ServiceOptions:
+    """Return what the operator set that shapes answers; ``no_triples`` says why there is no triple store."""
+    reasons = {"embedder": "; ".join(plan.notes), "triples": no_triples}
     return ServiceOptions(
         answer_tokens=settings.answer_tokens,
         allow_drafts=settings.drafts.allow,
@@ -102,7 +113,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
             lexical_lift=settings.coverage.lexical_lift,
         ),
         notes=() if plan.satisfied else plan.notes,
-        reasons={"embedder": "; ".join(plan.notes)} if plan.notes else {},
+        reasons={backend: reason for backend, reason in reasons.items() if reason},
         facts={
             "embedder": plan.floor.name if plan.floor else "none",
             **({"better_embedder": plan.better.name} if plan.better else {}),

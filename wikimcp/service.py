@@ -19,6 +19,7 @@ from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.status import full_status, manifest
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
+from wikimcp.index.triples import WikiTriples
 from wikimcp.index.view import Reading
 from wikimcp.models import ANONYMOUS, Audience, Caller
 from wikimcp.tools.answers import finish
@@ -105,9 +106,12 @@ class WikiService:
     name = "wikimcp"
     version = __version__
 
-    def __init__(self, keeper: IndexKeeper, options: ServiceOptions) -> None:
+    def __init__(
+        self, keeper: IndexKeeper, options: ServiceOptions, *, triples: WikiTriples | None = None
+    ) -> None:
         self.keeper = keeper
         self.options = options
+        self._triples = triples
         self._listeners: list[Callable[[], None]] = []
         self._mutex = threading.Lock()
         self._schemas: dict[str, ToolSpec] = {}
@@ -121,7 +125,9 @@ class WikiService:
         self.keeper.start()
 
     def close(self) -> None:
-        """Stop threads and release locks. Idempotent and fast."""
+        """Stop threads and processes and release locks. Idempotent and fast."""
+        if self._triples is not None:
+            self._triples.close()
         self.keeper.close()
 
     def ready(self) -> bool:
@@ -163,7 +169,10 @@ class WikiService:
             if keeper.failure is not None:
                 reasons["pages"] = keeper.failure.message
         embedder = keeper.floor is not None or keeper.better is not None
-        return Backends(pages=pages, embedder=embedder, reasons=reasons)
+        triples = self._triples is not None
+        if self._triples is not None and (trouble := self._triples.trouble):
+            triples, reasons["triples"] = False, trouble
+        return Backends(pages=pages, embedder=embedder, triples=triples, reasons=reasons)
 
     def tools(self) -> list[ToolSpec]:
         """Return the tools whose backends are present now."""
@@ -210,6 +219,7 @@ class WikiService:
                 allow_file_urls=self.options.allow_file_urls,
                 vault_root=Path(self.keeper.store.adapter.source_root),
                 coverage=self.options.coverage,
+                triples=self._triples,
                 drafts_ignored=asked and not caller.may_see_drafts,
                 notes=[*notes, *self._notes(reading)],
             )

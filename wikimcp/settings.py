@@ -29,6 +29,7 @@ from wikimcp.setting_groups import (
     Http,
     Models,
     Places,
+    Sparql,
     Start,
     Urls,
     declared,
@@ -83,6 +84,7 @@ class Settings:
     start: Start = field(default_factory=Start)
     http: Http = field(default_factory=Http)
     graph: Graph = field(default_factory=Graph)
+    sparql: Sparql = field(default_factory=Sparql)
     briefing: Briefing = field(default_factory=Briefing)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from wikimcp.index.triples import WikiTriples
 from wikimcp.index.view import Reading
 from wikimcp.tools.cursors import Continuation
 
@@ -160,6 +161,7 @@ class ToolContext:
     vault_root: Path | None = None
     drafts_ignored: bool = False
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    triples: WikiTriples | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
 

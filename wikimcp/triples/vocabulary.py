@@ -5,9 +5,16 @@ The file is the truth about labels, domains and ranges; here stand the classes t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+
+from wikimcp.triples.terms import RDF
+
+_COMMENT = re.compile(r"^#.*$", re.MULTILINE)
+_PARTS = re.compile(r'<[^>]*>|"(?:[^"\\\\]|\\\\.)*"|@prefix|[\w.-]*:\w*|\ba\b|[.;]')
 
 ENTITY_CLASSES = ("Person", "Organization", "Place", "Event", "Product", "Technology", "Project", "Version", "Tool")
 """Classes below Entity."""
@@ -36,3 +43,34 @@ RELATIONS = tuple(
 def vocabulary_turtle() -> str:
     """Return the vocabulary as Turtle."""
     return files("wikimcp.triples").joinpath("vocabulary.ttl").read_text(encoding="utf-8")
+
+
+@cache
+def vocabulary_lines() -> str:
+    """Return the vocabulary as N-Triples. The file keeps to names, strings, ``;`` and ``.``."""
+    namespaces: dict[str, str] = {}
+    lines: list[str] = []
+    subject = ""
+
+    def whole(name: str) -> str:
+        if name == "a":
+            return f"<{RDF}type>"
+        if name[0] in '<"':
+            return name
+        prefix, _, local = name.partition(":")
+        return f"<{namespaces[prefix]}{local}>"
+
+    parts = _PARTS.findall(_COMMENT.sub("", vocabulary_turtle()))
+    at = 0
+    while at < len(parts):
+        if parts[at] == "@prefix":
+            namespaces[parts[at + 1].removesuffix(":")] = parts[at + 2][1:-1]
+            at += 4
+            continue
+        if not subject:
+            subject = whole(parts[at])
+            at += 1
+        lines.append(f"{subject} {whole(parts[at])} {whole(parts[at + 1])} .\n")
+        subject = subject if parts[at + 2] == ";" else ""
+        at += 3
+    return "".join(lines)
