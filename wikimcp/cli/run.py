@@ -14,6 +14,7 @@ from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
+from wikimcp.cli.sparql import sparql
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
 from wikimcp.settings import debug_wanted, few_malloc_arenas, one_blas_thread
 
@@ -32,6 +33,7 @@ _VERBS = {
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
+    "sparql": sparql,
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 

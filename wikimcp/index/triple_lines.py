@@ -1,6 +1,7 @@
-"""What is said of one thing of a wiki as N-Triples: a page, its sections and links, a tag, a cluster, a source.
+"""What is said of one thing of a wiki as N-Triples: a page, its sections and links, a tag, a cluster.
 
-Pure functions over records and cells of the catalog; which of them belong together is the projection's matter.
+Pure functions over records and cells of the catalog; which of them belong together is the matter of
+``triples``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from wikimcp.triples.terms import (
     scalar_literal,
     text_literal,
     thing,
-    typed_literal,
+    whole_literal,
 )
 from wikimcp.triples.vocabulary import PAGE_CLASSES
 
@@ -49,7 +50,6 @@ _TEXTS = (
     (f"<{WM}type>", "type"),
     (f"<{WM}status>", "status"),
 )
-_SMALL = tuple(typed_literal(str(number), "integer") for number in range(10))
 _PAGE_LINKS = frozenset((LinkKind.WIKILINK, LinkKind.EMBED, LinkKind.MARKDOWN, LinkKind.BLOCK))
 _CITE = re.compile(r"cite:(?://)?([^/?#]+)", re.IGNORECASE)
 _LONGEST_TEXT = 2_000
@@ -69,7 +69,9 @@ def page_lines(page: PageRecord, frontmatter: Mapping[str, Any]) -> Iterator[str
         if value := getattr(page, field):
             yield f"{me} {predicate} {text_literal(value)} .\n"
     if page.summary:
-        given = any(value for key, value in frontmatter.items() if fold_key(key) in ("summary", "description"))
+        given = any(
+            value for key, value in frontmatter.items() if fold_key(key) in ("summary", "description")
+        )
         predicate = f"<{DCTERMS}description>" if given else f"<{WM}excerpt>"
         yield f"{me} {predicate} {text_literal(page.summary)} .\n"
     for name, value in (("modified", page.updated_at), ("created", page.created)):
@@ -77,7 +79,7 @@ def page_lines(page: PageRecord, frontmatter: Mapping[str, Any]) -> Iterator[str
             yield f"{me} <{DCTERMS}{name}> {date_literal(value)} .\n"
     for alias in dict.fromkeys(page.aliases):
         yield f"{me} <{SKOS}altLabel> {text_literal(alias)} .\n"
-    yield f"{me} <{WM}version> {typed_literal(str(page.version), 'integer')} .\n"
+    yield f"{me} <{WM}version> {whole_literal(page.version)} .\n"
     yield from _frontmatter_lines(me, frontmatter)
 
 
@@ -95,14 +97,14 @@ def _frontmatter_lines(me: str, frontmatter: Mapping[str, Any]) -> Iterator[str]
 
 
 def section_lines(slug: str, sections: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """Yield what is said of the sections of a page, from their catalog cell (``records.sections_from_cell``)."""
+    """Yield what is said of a page's sections, given as in the catalog (``records.sections_from_cell``)."""
     me, start = page_iri(slug), f"<{thing('section', slug)}:"
     for ordinal, (level, path, _, own, _) in enumerate(sections):
         section = f"{start}{ordinal}>"
-        first = typed_literal(str(own[2]), "integer")
+        first = whole_literal(own[2])
         yield (
             f"{section} {_A} {_SECTION} .\n{section} {_PART_OF} {me} .\n"
-            f"{section} {_LEVEL} {_SMALL[level]} .\n{section} {_FIRST_LINE} {first} .\n"
+            f"{section} {_LEVEL} {whole_literal(level)} .\n{section} {_FIRST_LINE} {first} .\n"
         )
         if path:
             yield f"{section} {_HEADING} {text_literal(path[-1])} .\n"
@@ -124,7 +126,8 @@ def link_lines(
     me = page_iri(page.slug)
     for slug in graph.outgoing.get(page.slug, ()):
         yield f"{me} {_LINKS_TO} {page_iri(slug)} .\n"
-    nowhere, cited = {}, {}
+    nowhere: dict[str, None] = {}
+    cited: dict[str, None] = {}
     citations = 0
     for link in links:
         if link.in_comment:
@@ -135,19 +138,19 @@ def link_lines(
                 nowhere[link.target] = None
         elif link.kind is LinkKind.CITATION:
             match = _CITE.match(link.target)
-            slug = slug_of_id(unquote(match[1])) if match else None
-            if slug:
-                cited[slug] = None
+            target = slug_of_id(unquote(match[1])) if match else None
+            if target:
+                cited[target] = None
             citation = f"<{thing('citation', page.slug)}:{citations}>"
             citations += 1
             yield f"{citation} {_A} <{WM}Citation> .\n{citation} {_PART_OF} {me} .\n"
             yield f"{citation} <{WM}uri> {text_literal(link.target[:_LONGEST_TEXT])} .\n"
             if link.span_text:
                 yield f"{citation} <{WM}span> {text_literal(link.span_text[:_LONGEST_TEXT])} .\n"
-            if slug:
-                yield f"{citation} <{WM}target> {page_iri(slug)} .\n"
-    for target in nowhere:
-        yield f"{me} {_UNRESOLVED} {text_literal(target)} .\n"
+            if target:
+                yield f"{citation} <{WM}target> {page_iri(target)} .\n"
+    for name in nowhere:
+        yield f"{me} {_UNRESOLVED} {text_literal(name)} .\n"
     for slug in cited:
         yield f"{me} {_CITES} {page_iri(slug)} .\n"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -79,7 +79,7 @@ class TripleProjection:
 
     def lines(self, keys: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield (key, N-Triples) of some pieces. Raises Stale when a page has moved on."""
-        shared = {
+        shared: Mapping[str, Callable[[], str]] = {
             _VOCABULARY: vocabulary_lines,
             _TOPICS: lambda: self._topics,
             _SOURCES: lambda: self._sources,
@@ -185,7 +185,9 @@ class TripleProjection:
         slugs = self.view.names.slugs
         found: dict[str, dict[str, None]] = {}
         for edge in self._edges:
-            ends = [end.removeprefix("page:") for end in (edge.source, edge.target) if end.startswith("page:")]
+            ends = [
+                end.removeprefix("page:") for end in (edge.source, edge.target) if end.startswith("page:")
+            ]
             if all(slug in slugs for slug in ends):
                 place = edge.source.removeprefix("page:") if edge.source.startswith("page:") else ""
                 found.setdefault(place, {})[edge_line(edge)] = None

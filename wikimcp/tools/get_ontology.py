@@ -22,8 +22,7 @@ SELECT ?term ?kind ?label ?parent ?domain ?range WHERE {
 }"""
 _USED_CLASSES = "SELECT ?term (COUNT(*) AS ?n) WHERE { ?s a ?term } GROUP BY ?term"
 _USED_PROPERTIES = (
-    "SELECT ?term (COUNT(*) AS ?n) WHERE { ?s ?term ?o "
-    f'FILTER(STRSTARTS(STR(?s), "{ID}")) }} GROUP BY ?term'
+    f'SELECT ?term (COUNT(*) AS ?n) WHERE {{ ?s ?term ?o FILTER(STRSTARTS(STR(?s), "{ID}")) }} GROUP BY ?term'
 )
 EXAMPLES: Mapping[str, str] = {
     "pages per cluster": (
@@ -93,7 +92,12 @@ def run(reading: Reading, params: GetOntologyParams, context: ToolContext) -> On
     declared = triples.ask(reading, _TERMS, limit=_MOST_ROWS).rows
     members, uses = counts(_USED_CLASSES), counts(_USED_PROPERTIES)
     classes = [
-        OntologyClass(name=shortened(row[0][1]), label=_text(row[2]), parent=_name(row[3]), count=members.get(row[0][1], 0))
+        OntologyClass(
+            name=shortened(row[0][1]),
+            label=_text(row[2]),
+            parent=_name(row[3]),
+            count=members.get(row[0][1], 0),
+        )
         for row in declared
         if row[0] is not None and _is(row[1], "Class")
     ]

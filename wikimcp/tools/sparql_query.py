@@ -1,4 +1,4 @@
-"""sparql_query: read-only SPARQL over the wiki as RDF, for counts and relations that no text search answers."""
+"""sparql_query: read-only SPARQL over the wiki as RDF, for counts and joins that no search answers."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ TOOL = Tool(
     description=(
         "Rows, a truth or Turtle for a SPARQL 1.1 query: use it for counts, joins and gaps over pages, tags, "
         "clusters, links and frontmatter that no search answers. get_ontology has terms and examples; the "
-        "prefixes wm, wmf, dcterms, rdfs, page, tag, cluster ... need no PREFIX. Read-only, stopped after some "
-        "seconds: no SERVICE, FROM or updates. ?p wm:slug ?slug gives the name that other tools take."
+        "prefixes wm, wmf, dcterms, rdfs, page, tag, cluster ... need no PREFIX. Read-only and stopped after "
+        "some seconds: no SERVICE, FROM or updates. wm:slug gives the name that other tools take."
     ),
     params=SparqlQueryParams,
     result=SparqlResult,

@@ -105,5 +105,3 @@ def _iri(iri: str, used: dict[str, str]) -> str:
     if not short.startswith("<"):
         used[short.partition(":")[0]] = iri
     return short
-
-

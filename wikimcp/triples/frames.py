@@ -1,4 +1,4 @@
-"""What the store and its worker say to each other over a socket: framed bytes, and descriptors for answers."""
+"""What the store and its worker say to each other: frames of bytes, and descriptors for answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ QUERY = b"Q"
 """Run this query (JSON) and write the answer to the descriptor that comes along."""
 
 
-def send_frame(wire: socket.socket, kind: bytes, payload: bytes = b"", *, descriptor: int | None = None) -> None:
+def send_frame(
+    wire: socket.socket, kind: bytes, payload: bytes = b"", *, descriptor: int | None = None
+) -> None:
     """Send one frame whole. Raises OSError when the other side is gone or does not listen."""
     header = _HEADER.pack(kind, len(payload))
     if descriptor is None:

@@ -13,11 +13,12 @@ from typing import Any
 from wikimcp.errors import QueryRejected, nearest
 from wikimcp.triples.terms import PREFIXES, WM, WMF, XSD
 from wikimcp.triples.tokens import Places, Token, declared_prefixes, tokens_of
+from wikimcp.triples.vocabulary import vocabulary_terms
 
 LONGEST_QUERY = 20_000
 DEEPEST_QUERY = 40
-_UPDATES = frozenset("INSERT DELETE LOAD CLEAR CREATE DROP COPY MOVE ADD WITH".split())
-_FORMS = frozenset("SELECT ASK CONSTRUCT DESCRIBE".split())
+_UPDATES = frozenset(["INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"])
+_FORMS = frozenset(["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"])
 _KINDS = {"SelectQuery": "rows", "AskQuery": "truth", "ConstructQuery": "graph", "DescribeQuery": "graph"}
 _READ_ONLY = "Queries are SELECT, ASK, CONSTRUCT or DESCRIBE over this wiki alone."
 
@@ -46,7 +47,7 @@ Raises QueryRejected where the text is no query.
 
 
 def check_text(text: str) -> None:
-    """Raise QueryRejected for text that is not even parsed: empty, too long, or with escapes outside of it."""
+    """Raise QueryRejected for text that is not even parsed: empty, too long, with escaped code points."""
     if not text.strip():
         raise QueryRejected("the query is empty", hint="As in SELECT ?page WHERE { ?page a wm:Page }.")
     if len(text) > LONGEST_QUERY:
@@ -162,16 +163,18 @@ def _check_terms(
     terms: Callable[[], Collection[str]],
 ) -> None:
     """Refuse terms of our own namespaces that neither vocabulary nor data have: they can only be slips."""
-    known: Collection[str] = ()
+    known: Collection[str] = vocabulary_terms()
+    asked = False
     for token in tokens:
         iri = token.text[1:-1] if token.kind == "iri" else ""
         if token.kind == "name":
             prefix, _, local = token.text.partition(":")
             iri = prefixes[prefix] + local if local else ""
         namespace = next((space for space in (WMF, WM) if iri.startswith(space)), "")
-        if not namespace or iri == namespace:
+        if not namespace or iri == namespace or iri in known:
             continue
-        known = known or terms()
+        if not asked:  # the data's own terms take a look at all of it
+            known, asked = terms(), True
         if iri not in known:
             shown = {WM: "wm:", WMF: "wmf:"}[namespace]
             names = [term.removeprefix(namespace) for term in known if term.startswith(namespace)]
@@ -222,5 +225,3 @@ def _columns(tokens: Sequence[Token], names: Sequence[str]) -> tuple[str, ...]:
     written = dict.fromkeys(token.text[1:] for token in tokens if token.kind == "variable")
     order = {name: place for place, name in enumerate(written)}
     return tuple(sorted(names, key=lambda name: (order.get(name, len(order)), name)))
-
-

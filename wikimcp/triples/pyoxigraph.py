@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wikimcp.errors import QueryRejected
 from wikimcp.triples.answers import Row, Term
 from wikimcp.triples.terms import DCTERMS, OWL, PREFIXES, XSD
-
-if TYPE_CHECKING:
-    import pyoxigraph
 
 _TERMS = (
     "SELECT DISTINCT ?t { { ?s ?t ?o } UNION "
@@ -91,18 +88,11 @@ class PyoxigraphEngine:
         except SyntaxError as error:
             raise QueryRejected(f"the query does not parse ({str(error)[:200]})") from error
 
-    def _term(self, term: pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | None) -> Term | None:
-        match term:
-            case self._library.NamedNode():
-                return ("iri", term.value, "", "")
-            case self._library.BlankNode():
-                return ("blank", term.value, "", "")
-            case self._library.Literal():
-                datatype = term.datatype.value
-                return (
-                    "literal",
-                    term.value,
-                    "" if datatype in _STRINGS else datatype,
-                    term.language or "",
-                )
-        return None
+    def _term(self, term: Any) -> Term | None:  # noqa: ANN401 - any node of pyoxigraph
+        library = self._library
+        if isinstance(term, library.NamedNode):
+            return ("iri", term.value, "", "")
+        if isinstance(term, library.Literal):
+            datatype = term.datatype.value
+            return ("literal", term.value, "" if datatype in _STRINGS else datatype, term.language or "")
+        return ("blank", term.value, "", "") if isinstance(term, library.BlankNode) else None

@@ -24,6 +24,7 @@ from wikimcp.errors import QueryRejected, WikimcpError
 from wikimcp.triples import frames
 from wikimcp.triples.answers import Row, graph_answer, rows_answer
 from wikimcp.triples.gate import Parser, plan_query
+from wikimcp.triples.vocabulary import vocabulary_terms
 
 _SIZE = struct.Struct("<Q")
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
@@ -130,6 +131,7 @@ def _warm_up(engine: Engine, parse: Parser) -> None:
             engine.truth(text)
         else:
             list(engine.graph(text))
+    vocabulary_terms()
     json.dumps({"encoders": ["are", "loaded"]})
     with contextlib.suppress(QueryRejected):
         parse("SELECT")
@@ -143,7 +145,9 @@ def _fork(
         child = os.fork()
     except OSError as error:
         with contextlib.suppress(OSError):
-            _answer(descriptor, {"error": "unavailable", "message": f"no process can start ({error.strerror})"})
+            _answer(
+                descriptor, {"error": "unavailable", "message": f"no process can start ({error.strerror})"}
+            )
         os.close(descriptor)
         return
     if child:

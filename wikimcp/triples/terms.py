@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -41,7 +42,10 @@ PREFIXES: Mapping[str, str] = MappingProxyType(
 """The prefixes that every query may use without declaring them."""
 
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\0": "\ufffd"})
-_LOCAL = re.compile(r"[A-Za-z0-9_](?:(?:[A-Za-z0-9_.\-]|%[0-9A-Fa-f]{2})*(?:[A-Za-z0-9_\-]|%[0-9A-Fa-f]{2}))?")
+_ESCAPED = re.compile(r'["\\\n\r\0]')  # translating takes ten times as long as looking
+_LOCAL = re.compile(
+    r"[A-Za-z0-9_](?:(?:[A-Za-z0-9_.\-]|%[0-9A-Fa-f]{2})*(?:[A-Za-z0-9_\-]|%[0-9A-Fa-f]{2}))?"
+)
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)?"
 _DATE_TIME = re.compile(rf"{_DATE.pattern}[T ]{_CLOCK}")
@@ -52,6 +56,7 @@ def thing(kind: str, name: str) -> str:
     return f"{ID}{kind}:{encoded(name)}"
 
 
+@lru_cache(maxsize=20_000)
 def encoded(name: str) -> str:
     """Percent-encode everything but letters, digits and ``_ . -``, as UTF-8."""
     return quote(name, safe="", errors="replace").replace("~", "%7E")
@@ -59,7 +64,8 @@ def encoded(name: str) -> str:
 
 def text_literal(text: str) -> str:
     """Return a plain string as an N-Triples literal; what UTF-8 cannot hold is replaced."""
-    return f'"{sound(text).translate(_ESCAPES)}"'
+    text = sound(text)
+    return f'"{text.translate(_ESCAPES)}"' if _ESCAPED.search(text) else f'"{text}"'
 
 
 def typed_literal(value: str, datatype: str) -> str:
@@ -67,8 +73,15 @@ def typed_literal(value: str, datatype: str) -> str:
     return f'"{value.translate(_ESCAPES)}"^^<{XSD}{datatype}>'
 
 
+def whole_literal(number: int) -> str:
+    """Return a whole number as a typed literal."""
+    return f'"{number}"^^<{XSD}integer>'
+
+
 def date_literal(text: str) -> str:
     """Return a date or a time as the typed literal it is, anything else as a plain string."""
+    if not text[:1].isdecimal():
+        return text_literal(text)
     if _DATE_TIME.fullmatch(text):
         return typed_literal(text.replace(" ", "T"), "dateTime")
     return typed_literal(text, "date") if _DATE.fullmatch(text) else text_literal(text)
@@ -80,7 +93,7 @@ def scalar_literal(value: object) -> str | None:
         case bool():
             return typed_literal("true" if value else "false", "boolean")
         case int():
-            return typed_literal(str(value), "integer")
+            return whole_literal(value)
         case float():
             text = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}.get(repr(value), repr(value))
             return typed_literal(text, "double")

@@ -16,7 +16,17 @@ from wikimcp.triples.terms import RDF
 _COMMENT = re.compile(r"^#.*$", re.MULTILINE)
 _PARTS = re.compile(r'<[^>]*>|"(?:[^"\\\\]|\\\\.)*"|@prefix|[\w.-]*:\w*|\ba\b|[.;]')
 
-ENTITY_CLASSES = ("Person", "Organization", "Place", "Event", "Product", "Technology", "Project", "Version", "Tool")
+ENTITY_CLASSES = (
+    "Person",
+    "Organization",
+    "Place",
+    "Event",
+    "Product",
+    "Technology",
+    "Project",
+    "Version",
+    "Tool",
+)
 """Classes below Entity."""
 
 PAGE_CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -29,15 +39,6 @@ PAGE_CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """By the folded ``type`` of a page, the class it takes and all classes above that."""
-
-RELATIONS = tuple(
-    (
-        "related_to part_of contains is_a instance_of generalizes requires enables uses produces replaces "
-        "precedes extends implements alternative_to contrasts_with compatible_with mitigates defines "
-        "applies_to located_in depends_on supersedes contradicts cites"
-    ).split()
-)
-"""The known relations of the knowledge graph, each a property ``wm:<relation>``."""
 
 
 def vocabulary_turtle() -> str:
@@ -74,3 +75,9 @@ def vocabulary_lines() -> str:
         subject = subject if parts[at + 2] == ";" else ""
         at += 3
     return "".join(lines)
+
+
+@cache
+def vocabulary_terms() -> frozenset[str]:
+    """Return the IRIs of the classes and properties that the vocabulary declares."""
+    return frozenset(line[1 : line.index(">")] for line in vocabulary_lines().splitlines())

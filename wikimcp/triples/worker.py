@@ -203,7 +203,9 @@ class WorkerStore:
         before = held or {}
         lacking = [key for key, mark in wanted.items() if before.get(key) != mark]
         batches = self._batches(data, lacking)
-        self._send_head(wire, data.name, before=held, gone=[key for key in before if before[key] != wanted.get(key)])
+        self._send_head(
+            wire, data.name, before=held, gone=[key for key in before if before[key] != wanted.get(key)]
+        )
         self._send_when_ready(wire, batches)
         frames.send_frame(wire, frames.SYNC)
         frames.receive_frame(wire)
