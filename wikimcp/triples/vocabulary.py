@@ -14,7 +14,7 @@ from types import MappingProxyType
 from wikimcp.triples.terms import RDF
 
 _COMMENT = re.compile(r"^#.*$", re.MULTILINE)
-_PARTS = re.compile(r'<[^>]*>|"(?:[^"\\\\]|\\\\.)*"|@prefix|[\w.-]*:\w*|\ba\b|[.;]')
+_PARTS = re.compile(r'<[^>]*>|"[^"]*"|@prefix|[\w.-]*:\w*|\ba\b|[.;]')
 
 ENTITY_CLASSES = (
     "Person",
