@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -14,6 +15,10 @@ _TERMS = (
     f"{{ ?t a ?kind FILTER(?kind IN (<{OWL}Class>, <{OWL}ObjectProperty>, <{OWL}DatatypeProperty>)) }} }}"
 )
 _STRINGS = frozenset((f"{XSD}string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"))
+
+_PLACE = re.compile(r"error at (\d+):(\d+): expected (.*)")
+_SENTENCE = re.compile(r"(?<=, )[A-Z][A-Za-z]*(?: [A-Za-z]+){2,}(?=,|$)|^[A-Z][A-Za-z]*(?: [A-Za-z]+){2,}$")
+_WORDS = re.compile(r"(?:one of )?[A-Z]+(?:, [A-Z]+){0,7}")
 
 
 class PyoxigraphEngine:
@@ -77,7 +82,7 @@ class PyoxigraphEngine:
         try:
             self._library.Store().query(text, prefixes=dict(PREFIXES))
         except SyntaxError as error:
-            return str(error)
+            return _complaint(str(error))
         except (ValueError, OSError):
             return ""
         return ""
@@ -86,7 +91,7 @@ class PyoxigraphEngine:
         try:
             return self._store.query(text, prefixes=dict(PREFIXES))
         except SyntaxError as error:
-            raise QueryRejected(f"the query does not parse ({str(error)[:200]})") from error
+            raise QueryRejected(_complaint(str(error)) or "the query does not parse") from error
 
     def _term(self, term: Any) -> Term | None:  # noqa: ANN401 - any node of pyoxigraph
         library = self._library
@@ -96,3 +101,17 @@ class PyoxigraphEngine:
             datatype = term.datatype.value
             return ("literal", term.value, "" if datatype in _STRINGS else datatype, term.language or "")
         return ("blank", term.value, "", "") if isinstance(term, library.BlankNode) else None
+
+
+def _complaint(said: str) -> str:
+    """Return the parser's words in the form ``syntax error at line 2, column 10: expected OPTIONAL``.
+
+    It lists what it would have taken, character by character; a sentence among that is the reason.
+    """
+    place = _PLACE.match(" ".join(said.split()))
+    if place is None:
+        return ""
+    line, column, expected = place.groups()
+    reason = _SENTENCE.search(expected)
+    words = reason[0] if reason else f"expected {expected}" if _WORDS.fullmatch(expected) else ""
+    return f"syntax error at line {line}, column {column}{f': {words}' if words else ''}"

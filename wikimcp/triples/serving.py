@@ -209,19 +209,8 @@ def _parsed(engine: Engine, text: str, parse: Parser) -> Any:  # noqa: ANN401 - 
         return parse(text)
     except QueryRejected as error:
         if complaint := engine.complaint(text):
-            raise QueryRejected(_shown(complaint) or error.message, hint=error.hint) from None
+            raise QueryRejected(complaint, hint=error.hint) from None
         raise
-
-
-def _shown(complaint: str) -> str:
-    """Return a parser's complaint in the form ``syntax error at line 2, column 10: expected ...``."""
-    place, _, expected = complaint.removeprefix("error at ").partition(": ")
-    line, _, column = place.partition(":")
-    if not (line.isdecimal() and column.isdecimal()):
-        return ""
-    short = " ".join(expected.split())
-    told = f": {short}" if short and len(short) <= 120 else ""
-    return f"syntax error at line {line}, column {column}{told}"
 
 
 def _answer(descriptor: int, answer: dict[str, Any]) -> None:
