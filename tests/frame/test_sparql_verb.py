@@ -39,7 +39,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_rows_are_printed_as_a_table(run: Run) -> None:
     code, out, err = run("SELECT ?slug ?title { ?p wm:slug ?slug ; dcterms:title ?title }")
     assert (code, err) == (0, "")
-    assert [line.split(maxsplit=1) for line in out.splitlines() if line.strip()][0] == ["slug", "title"]
+    assert [line.split() for line in out.splitlines() if line.strip()][0] == ["slug", "title"]
     assert ["valve", "The valve"] in [line.strip().split(maxsplit=1) for line in out.splitlines()]
 
 

@@ -79,7 +79,7 @@ class PlainVault:
 
 
 def _names(pages: Mapping[str, PlainPage]) -> dict[str, str]:
-    names: dict[str, str] = dict.fromkeys(())
+    names: dict[str, str] = {}
     for forms in (
         lambda slug, page: [slug],
         lambda slug, page: [slug.rsplit("/", 1)[-1].casefold()],

@@ -20,7 +20,9 @@ DROP = b"D"
 SYNC = b"S"
 """Answer with a SYNC frame when all before this is done."""
 QUERY = b"Q"
-"""Run this query (JSON) and write the answer to the descriptor that comes along."""
+"""Run this query (JSON) and write BEGUN, then the answer, to the descriptor that comes along."""
+BEGUN = b"!"
+"""The first byte on a query's descriptor: from now on its time limit counts."""
 
 
 def send_frame(

@@ -92,28 +92,37 @@ def serve_data_sets(descriptor: int, new_engine: Callable[[], Engine], parse: Pa
     frames.send_frame(wire, frames.SYNC)
     data_sets: dict[str, _DataSet] = {}
     current = _DataSet(new_engine())
+    queries = _Queries(wire, data_sets, parse)
+    gc.disable()  # what is loaded is shared with the queries: no collector may touch it
     while True:
         try:
             kind, payload, descriptors = frames.receive_frame(wire)
         except (EOFError, OSError):
             os._exit(0)
         if kind == frames.QUERY:
-            request = json.loads(payload)
-            _fork(wire, descriptors[0], data_sets[request["dataset"]], request, parse)
-        elif kind == frames.SYNC:
-            gc.collect()
-            gc.freeze()  # what is loaded is shared with the children; no collector may touch it there
+            queries.hand_over(descriptors[0], payload)
+            with contextlib.suppress(OSError):  # the next query will be told
+                queries.get_ready()
+            continue
+        queries.discard()
+        if kind == frames.SYNC:
             frames.send_frame(wire, frames.SYNC)
+            with contextlib.suppress(OSError):
+                queries.get_ready()
         elif kind == frames.OPEN:
             current = data_sets.setdefault(payload.decode(), _DataSet(new_engine()))
         elif kind == frames.FORGET:
-            data_sets.pop(payload.decode(), None)
+            if data_sets.pop(payload.decode(), None) is not None:
+                gc.collect()
         elif kind == frames.ADD:
             current.engine.add(payload)
         elif kind == frames.KEEP:
             current.keep(payload)
         elif kind == frames.DROP:
             current.drop(payload.decode())
+
+
+_SAMPLE = "SELECT ?s (COUNT(?o) AS ?n) WHERE { ?s wm:tag/rdfs:label ?o } GROUP BY ?s ORDER BY DESC(?n)"
 
 
 def _warm_up(engine: Engine, parse: Parser) -> None:
@@ -138,27 +147,72 @@ def _warm_up(engine: Engine, parse: Parser) -> None:
     engine.complaint("SELECT")
 
 
-def _fork(
-    wire: socket.socket, descriptor: int, data_set: _DataSet, request: dict[str, Any], parse: Parser
-) -> None:
-    try:
-        child = os.fork()
-    except OSError as error:
+class _Queries:
+    """Processes for queries: one waits ready, so that no query waits for a fork and its first page faults."""
+
+    def __init__(self, wire: socket.socket, data_sets: dict[str, _DataSet], parse: Parser) -> None:
+        self._wire = wire
+        self._data_sets = data_sets
+        self._parse = parse
+        self._ready: socket.socket | None = None
+
+    def discard(self) -> None:
+        """End the process that waits: it has data that changes now."""
+        if self._ready is not None:
+            self._ready.close()
+            self._ready = None
+
+    def get_ready(self) -> None:
+        """Start the process for the next query. Raises OSError where none can start."""
+        if self._ready is None:
+            mine, its = socket.socketpair()
+            if os.fork():
+                its.close()
+                self._ready = mine
+                return
+            try:
+                mine.close()
+                self._wire.close()
+                self._wait_and_run(its)
+            finally:
+                os._exit(0)
+
+    def hand_over(self, descriptor: int, payload: bytes) -> None:
+        """Give a query to the process that waits; an error goes to the descriptor."""
+        try:
+            self.get_ready()
+            assert self._ready is not None
+            frames.send_frame(self._ready, frames.QUERY, payload, descriptor=descriptor)
+        except OSError as error:
+            message = f"no process can start ({error.strerror})"
+            with contextlib.suppress(OSError):
+                os.write(descriptor, frames.BEGUN)
+                _answer(descriptor, {"error": "unavailable", "message": message})
+        os.close(descriptor)
+        self.discard()
+
+    def _wait_and_run(self, wire: socket.socket) -> None:
+        _die_with_parent()
+        gc.freeze()  # the collector of this process is for its own garbage alone
+        gc.enable()
         with contextlib.suppress(OSError):
-            _answer(
-                descriptor, {"error": "unavailable", "message": f"no process can start ({error.strerror})"}
-            )
-        os.close(descriptor)
-        return
-    if child:
-        os.close(descriptor)
-        return
-    try:
-        wire.close()
+            os.nice(_NICENESS)
+        self._parse(_SAMPLE)  # touches what every query will
+        try:
+            _, payload, descriptors = frames.receive_frame(wire)
+        except (EOFError, OSError):
+            return
+        request = json.loads(payload)
         _confine(request)
-        _answer(descriptor, _run(data_set.engine, request, parse))
-    finally:
-        os._exit(0)
+        os.write(descriptors[0], frames.BEGUN)
+        engine = self._data_sets[request["dataset"]].engine
+        _answer(descriptors[0], _run(engine, request, self._parse))
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this process when its parent ends, where it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
 
 
 def _confine(request: dict[str, Any]) -> None:
@@ -169,15 +223,12 @@ def _confine(request: dict[str, Any]) -> None:
     os.dup2(nothing, 2)  # an allocator that gives up says so
     os.close(nothing)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL)
         with open("/proc/self/statm") as pages:
             now = int(pages.read().split()[0]) * resource.getpagesize()
         most = now + request["memory_bytes"]
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
-    with contextlib.suppress(OSError):
-        os.nice(_NICENESS)
 
 
 def _run(engine: Engine, request: dict[str, Any], parse: Parser) -> dict[str, Any]:

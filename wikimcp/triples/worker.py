@@ -21,7 +21,8 @@ from wikimcp.triples.terms import ID
 
 _START_SECONDS = 20.0
 _LOAD_SECONDS = 120.0
-_GRACE = 0.8  # seconds after its limit in which the kernel has ended a query for certain
+_FORK_SECONDS = 10.0  # until a query begins, on a machine that has much else to do
+_GRACE = 0.3  # seconds after its limit in which a query is dead on a machine that has not
 _MOST_DATA_SETS = 4
 _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
@@ -115,13 +116,17 @@ class WorkerStore:
                         raise self._broken(error) from error
 
     def _awaited(self, mine: socket.socket) -> TripleAnswer:
+        """Read the answer; the kernel ends the query at its limit, whether anybody waits or not."""
+        if not select.select([mine], [], [], _FORK_SECONDS)[0]:
+            self._condemn()
+            raise self._broken(TimeoutError())
+        if not mine.recv(1):
+            raise Unavailable("the query's process ended before it began", hint="Ask again.")
         began = time.monotonic()
         deadline = began + self._limits.seconds + _GRACE
         data = bytearray()
         while True:
-            readable, _, _ = select.select([mine], [], [], max(0.0, deadline - time.monotonic()))
-            if not readable:
-                self._condemn()
+            if not select.select([mine], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise self._out_of_time()
             part = mine.recv(1 << 16)
             if not part:
