@@ -226,6 +226,16 @@ def test_an_edit_changes_the_pieces_of_what_it_touches(wiki: LiveWiki) -> None:
     )
 
 
+def test_a_view_that_was_never_asked_about_does_not_stand_in_the_way(wiki: LiveWiki) -> None:
+    projections = TripleProjections()
+    unread = projections.of(wiki.service.keeper.reading().view)
+    wiki.write("valve.md", "# Valve\n\nOther.\n")
+    wiki.service.keeper.freshen()
+    view = wiki.service.keeper.reading().view
+    assert projections.of(view).signatures == TripleProjection(view).signatures
+    assert "_said" not in unread.__dict__
+
+
 def test_an_answer_follows_an_edit(wiki: LiveWiki) -> None:
     query = "SELECT ?title { page:valve wm:linksTo*/dcterms:title ?title }"
     assert wiki.call("sparql_query", query=query)["rows"] == [["Valve"]]

@@ -126,7 +126,8 @@ class TripleProjection:
         """By rev what each page says of others; taken over while no page is called differently."""
         before = self._previous
         known: Mapping[int, _Said] = {}
-        if before is not None and before._resolves_like(self):
+        # What was never read of an older view may be gone by now.
+        if before is not None and "_said" in before.__dict__ and before._resolves_like(self):
             known = before._said
         said = {page.rev: known[page.rev] for page in self.view.pages if page.rev in known}
         ids, graph = self.view.names.ids, self.view.links

@@ -195,9 +195,9 @@ class _Queries:
         _die_with_parent()
         gc.freeze()  # the collector of this process is for its own garbage alone
         gc.enable()
+        self._parse(_SAMPLE)  # touches what every query will
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
-        self._parse(_SAMPLE)  # touches what every query will
         try:
             _, payload, descriptors = frames.receive_frame(wire)
         except (EOFError, OSError):
