@@ -151,6 +151,22 @@ def test_an_edit_costs_its_page_and_leaves_nothing_behind(store: WorkerStore) ->
     assert pages.asked == []
 
 
+def test_a_data_set_that_many_edits_have_worn_out_is_loaded_anew(
+    store: WorkerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikimcp.triples.worker._MOST_DROPS", 3)
+    pages = Pages(name="worn")
+    query = "SELECT ?t { page:Valve dcterms:title ?t }"
+    loads = []
+    for number in range(6):
+        pages.titles["Valve"] = f"Valve {number}"
+        pages.asked.clear()
+        assert cells(store.query(query, pages, limit=9)) == [(f"Valve {number}",)]
+        loads.append(len(pages.asked))
+    everything = len(LINKS) + 1
+    assert loads == [everything, 1, 1, 1, 1, everything]
+
+
 def test_data_sets_are_apart(store: WorkerStore) -> None:
     few = Pages(name="few", links={"Mill": ()})
     query = "SELECT (COUNT(*) AS ?n) { ?p a wm:Page }"

@@ -123,19 +123,18 @@ def _check_prefixes(tokens: Sequence[Token], places: Places, prefixes: Mapping[s
 
 def _walk(node: Any) -> Iterator[Any]:  # noqa: ANN401 - a tree of the parser's own types
     """Yield every named node of a tree, nested queries too; each object once."""
-    waiting, seen = [node], set()
+    waiting: list[Any] = [node]
+    seen: dict[int, Any] = {}  # holds what it saw, so that no id is given anew
     while waiting:
         current = waiting.pop()
         if id(current) in seen or isinstance(current, (str, bytes, int, float)):
             continue
-        seen.add(id(current))
+        seen[id(current)] = current
         if getattr(current, "name", None) and hasattr(current, "items"):
             yield current
         if hasattr(current, "items"):
             waiting.extend(value for _, value in list(current.items()))
-        if isinstance(current, (list, tuple, set, frozenset)) or (
-            hasattr(current, "__iter__") and not hasattr(current, "keys")
-        ):
+        if hasattr(current, "__iter__") and not isinstance(current, dict):
             waiting.extend(current)
 
 

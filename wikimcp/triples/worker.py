@@ -10,6 +10,7 @@ import struct
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ _MOST_DATA_SETS = 4
 _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
 _AHEAD = 1 << 25  # bytes of lines that are made while the worker starts
+_MOST_DROPS = 20_000  # pieces of a data set; each leaves a little memory in an engine, so it is loaded anew
 _TROUBLE_SECONDS = 30.0
 _SIZE = struct.Struct("<Q")
 _PAGE = f"{ID}page:"
@@ -48,6 +50,7 @@ class WorkerStore:
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: socket.socket | None = None
         self._held: dict[str, Mapping[str, str]] = {}
+        self._dropped: Counter[str] = Counter()
         self._greeted = False
         self._closed = False
         self._trouble = ("", 0.0)
@@ -205,6 +208,8 @@ class WorkerStore:
         if held is not None and (held is wanted or held == wanted):
             self._held[data.name] = wanted  # the last used stays longest
             return
+        if self._dropped[data.name] > _MOST_DROPS:
+            held = None
         before = held or {}
         lacking = [key for key, mark in wanted.items() if before.get(key) != mark]
         batches = self._batches(data, lacking)
@@ -225,10 +230,12 @@ class WorkerStore:
                 del self._held[oldest]
                 frames.send_frame(wire, frames.FORGET, oldest.encode())
             frames.send_frame(wire, frames.FORGET, name.encode())
+            self._dropped[name] = 0
         frames.send_frame(wire, frames.OPEN, name.encode())
         if before is not None:
             self._greet(wire)
         for key in gone:
+            self._dropped[name] += 1
             frames.send_frame(wire, frames.DROP, key.encode())
 
     def _batches(self, data: TripleSet, keys: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
@@ -280,6 +287,7 @@ class WorkerStore:
         process, wire = self._process, self._wire
         self._process = self._wire = None
         self._held = {}
+        self._dropped.clear()
         self._greeted = False
         if wire is not None:
             wire.close()
