@@ -28,6 +28,7 @@ from wikimcp.triples.vocabulary import vocabulary_terms
 
 _SIZE = struct.Struct("<Q")
 _PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
+_GUESS = 2 << 30
 _NICENESS = 5  # a query yields to calls that are not SPARQL
 
 
@@ -223,12 +224,19 @@ def _confine(request: dict[str, Any]) -> None:
     os.dup2(nothing, 2)  # an allocator that gives up says so
     os.close(nothing)
     if sys.platform == "linux":
-        with open("/proc/self/statm") as pages:
-            now = int(pages.read().split()[0]) * resource.getpagesize()
-        most = now + request["memory_bytes"]
+        most = _address_space() + request["memory_bytes"]
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+
+
+def _address_space() -> int:
+    """Return the bytes of address space in use; a generous guess where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as pages:
+            return int(pages.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return _GUESS
 
 
 def _run(engine: Engine, request: dict[str, Any], parse: Parser) -> dict[str, Any]:
