@@ -89,7 +89,7 @@ def about(lines: list[str], subject: str) -> list[str]:
 
 def test_everything_that_a_page_says_is_there_typed(wiki: LiveWiki) -> None:
     assert about(said(projection(wiki)), "page:mill") == [
-        'dcterms:created "2031-02-03"^^xsd:date',
+        'dcterms:created "2031-02-03T00:00:00Z"^^xsd:dateTime',
         'dcterms:creator "Mira"',
         'dcterms:description "Two lines"',
         'dcterms:identifier "01MILL"',
@@ -163,6 +163,27 @@ def test_sections_tags_clusters_sources_and_citations_are_things_of_their_own(wi
     ]
     assert "page:Ofen%20%26%20Brot%2F%C3%A4%20%C3%BC wm:linksTo page:mill" in lines
     assert "rdf:type wm:Hub" in about(lines, "page:valve")
+
+
+@pytest.mark.parametrize(
+    ("written", "said_as"),
+    [
+        ("2031-02-04", "2031-02-04T00:00:00Z"),
+        ("2031-02-04T05:06:07", "2031-02-04T05:06:07Z"),
+        ("2031-02-04 05:06:07+02:00", "2031-02-04T05:06:07+02:00"),
+    ],
+)
+def test_every_update_is_a_time_that_compares(tmp_path: Path, written: str, said_as: str) -> None:
+    wiki = LiveWiki(tmp_path, watch=False)
+    wiki.write("a.md", f"---\nupdated: {written}\n---\n# A\n")
+    try:
+        assert f'page:a dcterms:modified "{said_as}"^^xsd:dateTime' in said(projection(wiki))
+        for year, earlier in ((2030, False), (2032, True)):
+            moment = f'"{year}-01-01T00:00:00Z"^^xsd:dateTime'
+            query = f"ASK {{ page:a dcterms:modified ?t FILTER(?t < {moment}) }}"
+            assert wiki.call("sparql_query", query=query)["boolean"] is earlier
+    finally:
+        wiki.stop()
 
 
 def test_what_is_withheld_is_said_only_to_who_may_see_it(wiki: LiveWiki) -> None:

@@ -25,8 +25,8 @@ from wikimcp.triples.terms import (
     SKOS,
     WM,
     WMF,
-    date_literal,
     encoded,
+    moment_literal,
     scalar_literal,
     text_literal,
     thing,
@@ -76,7 +76,7 @@ def page_lines(page: PageRecord, frontmatter: Mapping[str, Any]) -> Iterator[str
         yield f"{me} {predicate} {text_literal(page.summary)} .\n"
     for name, value in (("modified", page.updated_at), ("created", page.created)):
         if value:
-            yield f"{me} <{DCTERMS}{name}> {date_literal(value)} .\n"
+            yield f"{me} <{DCTERMS}{name}> {moment_literal(value)} .\n"
     for alias in dict.fromkeys(page.aliases):
         yield f"{me} <{SKOS}altLabel> {text_literal(alias)} .\n"
     yield f"{me} <{WM}version> {whole_literal(page.version)} .\n"

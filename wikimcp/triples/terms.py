@@ -48,6 +48,7 @@ _LOCAL = re.compile(
 )
 _DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)?"
+_OFFSET = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _DATE_TIME = re.compile(rf"{_DATE.pattern}[T ]{_CLOCK}")
 
 
@@ -85,6 +86,19 @@ def date_literal(text: str) -> str:
     if _DATE_TIME.fullmatch(text):
         return typed_literal(text.replace(" ", "T"), "dateTime")
     return typed_literal(text, "date") if _DATE.fullmatch(text) else text_literal(text)
+
+
+def moment_literal(text: str) -> str:
+    """Return a date or a time as xsd:dateTime, so that all compare; without an offset it is UTC.
+
+    Anything else is a plain string.
+    """
+    if _DATE.fullmatch(text):
+        return typed_literal(f"{text}T00:00:00Z", "dateTime")
+    if _DATE_TIME.fullmatch(text):
+        whole = text.replace(" ", "T")
+        return typed_literal(whole if _OFFSET.search(whole) else f"{whole}Z", "dateTime")
+    return text_literal(text)
 
 
 def scalar_literal(value: object) -> str | None:
