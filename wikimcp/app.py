@@ -14,12 +14,14 @@ from wikimcp.index.history import GitHistory
 from wikimcp.index.keeper import IndexKeeper
 from wikimcp.index.state import StateDir
 from wikimcp.index.store import IndexStore
+from wikimcp.index.triples import WikiTriples
 from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Caller
-from wikimcp.ports import DenseIndex, LexicalIndex, VaultAdapter, Vectors
+from wikimcp.ports import DenseIndex, LexicalIndex, TripleLimits, TripleStore, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
 from wikimcp.settings import Settings, child_environment
 from wikimcp.tools.contract import BriefingSettings, CoverageSettings
+from wikimcp.triples.selection import open_triples
 from wikimcp.vaults.detect import VaultOptions, detect
 from wikimcp.vaults.globs import compile_globs
 
@@ -56,7 +58,9 @@ def build_service(settings: Settings, *, background: bool = True) -> WikiService
         watch=settings.watch and background,
         wait_seconds=settings.start.wait_seconds,
     )
-    service = WikiService(keeper, service_options(settings, plan))
+    triples = open_triple_store(settings)
+    options = service_options(settings, plan, no_triples=triples if isinstance(triples, str) else "")
+    service = WikiService(keeper, options, triples=None if isinstance(triples, str) else WikiTriples(triples))
     if background:
         service.start()
     return service
@@ -79,6 +83,12 @@ def open_lexical(folder: Path) -> LexicalIndex:
     from wikimcp.lexical.tantivy import TantivyIndex
 
     return TantivyIndex(folder)
+
+
+def open_triple_store(settings: Settings) -> TripleStore | str:
+    """Return the store behind SPARQL, whose worker starts at the first query, or why there is none."""
+    limits = TripleLimits(seconds=settings.sparql.seconds, memory_bytes=settings.sparql.memory_mb << 20)
+    return open_triples(limits)
 
 
 def fingerprint(settings: Settings, adapter: VaultAdapter) -> dict[str, str]:
@@ -117,8 +127,9 @@ def source_roots(settings: Settings) -> SourceRoots | None:
     return SourceRoots(roots, hidden=hidden)
 
 
-def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
-    """Return what the operator set that shapes answers."""
+def service_options(settings: Settings, plan: EmbedderPlan, *, no_triples: str = "") -> ServiceOptions:
+    """Return what the operator set that shapes answers; ``no_triples`` says why there is no triple store."""
+    reasons = {"embedder": "; ".join(plan.notes), "triples": no_triples}
     return ServiceOptions(
         answer_tokens=settings.answer_tokens,
         allow_drafts=settings.drafts.allow,
@@ -132,7 +143,7 @@ def service_options(settings: Settings, plan: EmbedderPlan) -> ServiceOptions:
         ),
         briefing=BriefingSettings(prompt_share=settings.briefing.prompt_share, hot=settings.briefing.hot),
         notes=() if plan.satisfied else plan.notes,
-        reasons={"embedder": "; ".join(plan.notes)} if plan.notes else {},
+        reasons={backend: reason for backend, reason in reasons.items() if reason},
         facts={
             "embedder": plan.floor.name if plan.floor else "none",
             **({"better_embedder": plan.better.name} if plan.better else {}),

@@ -1,11 +1,11 @@
-"""What the index asks of its parts: vault adapters, embedders, lexical and dense indexes.
+"""What the index asks of its parts: vault adapters, embedders, lexical and dense indexes, triple stores.
 
 Members of a family implement one of these Protocols; ``app.py`` alone chooses between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -244,8 +244,68 @@ class LexicalIndex(Protocol):
         """Release files and threads."""
 
 
-class TripleStore(Protocol):
-    """The RDF store behind SPARQL."""
+RdfTerm = tuple[str, str, str, str]
+"""(kind, value, datatype, language); kind is iri, literal or blank, the datatype of a plain string empty."""
 
-    def query(self, text: str, *, limit: int) -> Any:  # noqa: ANN401 - rows of any shape
-        """Run a read-only query within its bounds."""
+
+@dataclass(frozen=True, slots=True)
+class TripleLimits:
+    """What one query may cost: seconds of the clock, bytes of memory beyond the data, bytes of values."""
+
+    seconds: float = 5.0
+    memory_bytes: int = 512 << 20
+    most_bytes: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TripleAnswer:
+    """What a query found: ``kind`` is rows (SELECT), truth (ASK) or graph (CONSTRUCT, DESCRIBE).
+
+    ``turtle`` holds lines: prefixes, then a statement each. ``truncated`` tells that a cap cut something
+    off, ``fixed`` whether the same query over the same data always gives these rows in this order.
+    """
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[RdfTerm | None, ...], ...] = ()
+    truth: bool = False
+    turtle: tuple[str, ...] = ()
+    truncated: bool = False
+    fixed: bool = True
+
+
+class TripleSet(Protocol):
+    """What one audience may ask about: N-Triples in pieces, of which an edit changes a few.
+
+    A piece whose key is the IRI of a page holds that page with its parts (``dcterms:isPartOf``) as
+    subjects and nothing else; no triple is in two pieces.
+    """
+
+    @property
+    def name(self) -> str:
+        """Which data set it is: another audience, another name."""
+
+    @property
+    def signatures(self) -> Mapping[str, str]:
+        """A mark for each piece by key: another mark, another content."""
+
+    def lines(self, keys: Sequence[str]) -> Iterable[tuple[str, bytes]]:
+        """Yield (key, N-Triples) of some pieces."""
+
+
+class TripleStore(Protocol):
+    """Read-only SPARQL over data sets, bounded in time, memory and rows. Safe to use from several threads."""
+
+    @property
+    def trouble(self) -> str:
+        """Why no query can run; empty when they can."""
+
+    def query(self, text: str, data: TripleSet, *, limit: int) -> TripleAnswer:
+        """Run one query over a data set, which is brought in line first; at most ``limit`` rows.
+
+        Raises QueryRejected for what is never run or cannot be, TimedOut at the time limit, Unavailable
+        where no worker runs.
+        """
+
+    def close(self) -> None:
+        """End whatever runs. Idempotent."""

@@ -22,6 +22,7 @@ from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.status import full_status, manifest
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
+from wikimcp.index.triples import WikiTriples
 from wikimcp.index.view import Reading
 from wikimcp.models import ANONYMOUS, Audience, Caller
 from wikimcp.tools.answers import finish
@@ -119,9 +120,12 @@ class WikiService:
     name = "wikimcp"
     version = __version__
 
-    def __init__(self, keeper: IndexKeeper, options: ServiceOptions) -> None:
+    def __init__(
+        self, keeper: IndexKeeper, options: ServiceOptions, *, triples: WikiTriples | None = None
+    ) -> None:
         self.keeper = keeper
         self.options = options
+        self._triples = triples
         self._listeners: list[Callable[[], None]] = []
         self._mutex = threading.Lock()
         self._schemas: dict[str, ToolSpec] = {}
@@ -135,7 +139,9 @@ class WikiService:
         self.keeper.start()
 
     def close(self) -> None:
-        """Stop threads and release locks. Idempotent and fast."""
+        """Stop threads and processes and release locks. Idempotent and fast."""
+        if self._triples is not None:
+            self._triples.close()
         self.keeper.close()
 
     def ready(self) -> bool:
@@ -182,10 +188,14 @@ class WikiService:
                 reasons["pages"] = keeper.failure.message
         embedder = keeper.floor is not None or keeper.better is not None
         citations = keeper.failure is None  # they are read with the pages and are as complete as these
+        triples = self._triples is not None
+        if self._triples is not None and (trouble := self._triples.trouble):
+            triples, reasons["triples"] = False, trouble
         return Backends(
             pages=pages,
             embedder=embedder,
             graph=self.options.graph,
+            triples=triples,
             citations=citations,
             reasons=reasons,
         )
@@ -249,12 +259,17 @@ class WikiService:
                 sources=self.options.sources,
                 briefing=self.options.briefing,
                 tools=frozenset(self._names()),
+                triples=self._triples,
                 drafts_ignored=asked and not caller.may_see_drafts,
                 notes=[*notes, *self._notes(reading)],
             )
             return tool.run(reading, params, context), context
 
-        return self._read(audience, run)
+        try:
+            return self._read(audience, run)
+        finally:
+            if "triples" in tool.needs:
+                self._compare_tools()  # only asking shows whether its worker runs
 
     def _tool(self, name: str) -> AnyTool:
         tools, off = self._available()

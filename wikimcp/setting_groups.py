@@ -109,6 +109,14 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class Sparql:
+    """What one query may cost: seconds of the clock, and memory beyond the data."""
+
+    seconds: float = declared("number", 5.0, between=(0.05, 60))
+    memory_mb: int = declared("whole", 512, between=(16, 65_536))
+
+
+@dataclass(frozen=True, slots=True)
 class Briefing:
     """Share of a briefing that its prompt may take beside pins and clusters; the hot page first."""
 
@@ -125,6 +133,6 @@ class Citations:
 
 GROUPS: Mapping[str, type] = {
     group.__name__.lower(): group
-    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Briefing, Citations)
+    for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Sparql, Briefing, Citations)
 }
 """Every group by the name its keys begin with."""

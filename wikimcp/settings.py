@@ -30,6 +30,7 @@ from wikimcp.setting_groups import (
     Http,
     Models,
     Places,
+    Sparql,
     Start,
     Urls,
     declared,
@@ -84,6 +85,7 @@ class Settings:
     start: Start = field(default_factory=Start)
     http: Http = field(default_factory=Http)
     graph: Graph = field(default_factory=Graph)
+    sparql: Sparql = field(default_factory=Sparql)
     briefing: Briefing = field(default_factory=Briefing)
     citations: Citations = field(default_factory=Citations)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

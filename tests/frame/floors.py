@@ -52,11 +52,13 @@ SHARED: Mapping[str, frozenset[str]] = {
     ),
     "lexical": frozenset({"documents", "segments", "terms", "vocabulary", "words", "writers"}),
     "dense": frozenset({"scoring"}),
-    "triples": frozenset(),
+    "triples": frozenset({"answers", "frames", "gate", "serving", "terms", "tokens", "vocabulary", "worker"}),
 }
 """The families, each with those of its modules that are no members but what members stand on."""
 
-CHOOSERS = frozenset({"vaults.detect", "embedders.resolve", "dense.selection"})
+CHOOSERS = frozenset(
+    {"vaults.detect", "embedders.resolve", "dense.selection", "triples.selection", "triples.engines"}
+)
 """Modules of families that choose between members: only an assembler may use them."""
 
 ASSEMBLERS = frozenset({"app"})

@@ -158,7 +158,7 @@ def test_an_unknown_tool_and_one_that_is_off_are_told_apart(run: Run) -> None:
     assert run("call", "list_page")[2].startswith(
         "wikimcp: not_found: no tool named 'list_page'. Nearest: list_page"
     )
-    assert run("call", "sparql_query")[2].startswith("wikimcp: unavailable: the tool sparql_query is off")
+    assert run("call", "find_similar")[2].startswith("wikimcp: unavailable: the tool find_similar is off")
 
 
 def test_tools_lists_all_twenty_one_with_state(run: Run) -> None:
@@ -168,7 +168,7 @@ def test_tools_lists_all_twenty_one_with_state(run: Run) -> None:
     states = {row[0]: row[1] for row in rows if len(row) == 3 and row[1] in ("on", "off")}
     assert len(states) == 21
     assert states["assemble_bundle"] == "on"
-    assert states["sparql_query"] == "off"
+    assert states["sparql_query"] == "on"
     listed = _json(run, "tools")
     assert len(listed["tools"]) + len(listed["off"]) == 21
     assert listed["tools"][0]["inputSchema"]["type"] == "object"

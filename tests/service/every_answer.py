@@ -16,6 +16,28 @@ _GENERATION = re.compile(r"generation=\d+")
 Calls = list[tuple[str, dict[str, Any]]]
 
 
+TRIPLE_CALLS: Calls = [
+    ("get_ontology", {}),
+    ("get_ontology", {"include_drafts": True}),
+    *(
+        ("sparql_query", {"query": query})
+        for query in (
+            "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }",
+            "SELECT ?s ?p ?o { ?s ?p ?o FILTER(!STRSTARTS(STR(?s), STR(wm:)) && ?p != dcterms:modified) }",
+            "SELECT ?t { ?s wm:tag/rdfs:label ?t }",
+            "SELECT ?s ?to { ?s wm:linksTo ?to }",
+            "SELECT ?s ?to { ?s wm:unresolvedLink ?to }",
+            "SELECT ?s { ?s wmf:author ?o }",
+            "SELECT ?s { ?s wmf:autor ?o }",
+            "ASK { page:secret%2Fmerger ?p ?o }",
+            "DESCRIBE page:secret%2Fmerger",
+            "CONSTRUCT WHERE { ?s wm:inCluster ?o }",
+        )
+    ),
+]
+"""What is asked of the triple store."""
+
+
 def calls_about(words: list[str], names: list[str]) -> Calls:
     """Return calls of all tools that ask for words and for names of pages."""
     calls: Calls = [
@@ -34,6 +56,7 @@ def calls_about(words: list[str], names: list[str]) -> Calls:
         ("query_nodes", {"limit": 200}),
         ("query_nodes", {"relation": "mentions"}),
         ("query_nodes", {"properties": {"status": "draft"}}),
+        *TRIPLE_CALLS,
     ]
     for word in words:
         calls += [

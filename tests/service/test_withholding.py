@@ -171,7 +171,13 @@ def test_drafts_are_shown_only_where_operator_and_caller_both_want_them(
             wiki.call("get_page", editor, slug="secret/merger", include_drafts=True)["slug"]
             == "secret/merger"
         )
+        keys = wiki.call("get_ontology", editor, include_drafts=True)["datatypeProperties"]
+        assert "wmf:draft" in [item["name"] for item in keys]
+        count = "SELECT (COUNT(*) AS ?n) { ?p a wm:Page }"
+        assert wiki.call("sparql_query", editor, query=count, include_drafts=True)["rows"] == [[5]]
         for caller, arguments in ((editor, {}), (plain, {}), (plain, {"include_drafts": True})):
+            assert wiki.call("sparql_query", caller, query=count, **arguments)["rows"] == [[4]]
+            assert "wmf:draft" not in str(wiki.call("get_ontology", caller, **arguments))
             answer = wiki.call("assemble_bundle", caller, query="Quillhaven", mode="lexical", **arguments)
             assert answer["sections"] == []
             assert wiki.call("list_pages", caller, **arguments)["total"] == 4
@@ -192,6 +198,9 @@ def test_a_labelled_page_is_there_for_callers_with_one_of_its_labels_only(tmp_pa
         assert wiki.call("list_pages", staff)["total"] == wiki.call("list_pages")["total"] == 4
         assert "Quillhaven" in wiki.call("read_pages", board, slugs=["secret/merger"])["pages"][0]["content"]
         assert "error" in wiki.call("read_pages", staff, slugs=["secret/merger"])["pages"][0]
+        there = "ASK { ?page wm:slug 'secret/merger' }"
+        assert wiki.call("sparql_query", board, query=there)["boolean"] is True
+        assert wiki.call("sparql_query", staff, query=there)["boolean"] is False
         assert wiki.service.complete("page", "slug", "secret", board) == ["secret/merger"]
         assert wiki.service.complete("page", "slug", "secret", staff) == []
     finally:

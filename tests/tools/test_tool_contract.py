@@ -50,8 +50,15 @@ SIGNATURES = {
         "include_drafts",
     ],
     "get_page_by_id": ["id", "include_drafts"],
+    "get_ontology": ["include_drafts"],
+    "sparql_query": ["query", "format", "limit", "include_drafts"],
 }
-REQUIRED = {"read_pages": ["slugs"], "get_page": ["slug"], "get_page_by_id": ["id"]}
+REQUIRED = {
+    "read_pages": ["slugs"],
+    "get_page": ["slug"],
+    "get_page_by_id": ["id"],
+    "sparql_query": ["query"],
+}
 validator: Any = import_module("jsonschema").Draft202012Validator  # comes with the MCP library, untyped
 EVERYTHING = Backends(pages=True, embedder=True, graph=True, triples=True, citations=True)
 
@@ -102,6 +109,11 @@ def test_defaults_and_ranges_are_those_of_the_contract(name: str) -> None:
             ("limit", "maximum"): 200,
         },
         "list_tags": {("min_pages", "default"): 1},
+        "sparql_query": {
+            ("format", "enum"): ["json", "table"],
+            ("format", "default"): "table",
+            ("limit", "maximum"): 1_000,
+        },
     }
     assert expected.get(name, {}).items() <= shown.items()
 

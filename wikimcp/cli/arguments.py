@@ -13,6 +13,7 @@ from wikimcp.cli.briefing_verb import BRIEFING_VERBS, add_briefing
 from wikimcp.cli.cite import add_cite
 from wikimcp.cli.graph_arguments import add_graph
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
+from wikimcp.cli.sparql_arguments import add_sparql
 from wikimcp.errors import nearest
 from wikimcp.settings import ADAPTERS, RULES
 
@@ -32,7 +33,6 @@ Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wron
 """
 _LATER = {
     **dict.fromkeys(("install", "uninstall", "hook", "keys"), "sessions and clients"),
-    "sparql": "the knowledge graph",
     **dict.fromkeys(("init", "refresh", "lint", "ingest", "hot", "okf", "context"), "the compiled wiki"),
 }
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
@@ -52,7 +52,8 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"wikimcp {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
-    for add in (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_cite, _add_keeping):
+    parts = (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_sparql, add_cite)
+    for add in (*parts, _add_keeping):
         add(Verbs(verbs, common))
     return parser
 
@@ -267,7 +268,7 @@ def _add_keeping(verbs: Verbs) -> None:
 
 VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
-    *("graph", "cite", "index", "models", "eval"),
+    *("graph", "sparql", "cite", "index", "models", "eval"),
     *BRIEFING_VERBS,
 )
 """Every verb, aliases included; a test keeps this equal to what the parser takes."""

@@ -18,6 +18,7 @@ from wikimcp.cli.graph_verb import graph
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
+from wikimcp.cli.sparql import sparql
 from wikimcp.errors import Internal, SettingsError, VaultError, WikimcpError
 from wikimcp.settings import debug_wanted, few_malloc_arenas, one_blas_thread
 
@@ -39,6 +40,7 @@ _VERBS = {
     "models": models,
     "eval": evaluate,
     **dict.fromkeys(BRIEFING_VERBS, briefing),
+    "sparql": sparql,
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 

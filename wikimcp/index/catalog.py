@@ -229,6 +229,15 @@ class Catalog:
         rows = self._rows(f"SELECT rev, traits, chunks FROM bodies WHERE rev IN ({marks})", revs)
         return {rev: (traits, chunks) for rev, traits, chunks in rows}
 
+    def body_cells(
+        self, columns: Sequence[str], revs: Sequence[int] | None = None
+    ) -> dict[int, tuple[Any, ...]]:
+        """Return some of ``BODY_COLUMNS`` as they are stored by rev, of all pages or of ``revs``."""
+        sql = f"SELECT rev, {', '.join(columns)} FROM bodies"
+        if revs is None:
+            return {row[0]: row[1:] for row in self._rows(sql)}
+        return {row[0]: row[1:] for rev in revs for row in self._rows(f"{sql} WHERE rev=?", (rev,))}
+
     def skipped(self) -> list[SkippedFile]:
         """Return the files that are not served, with reasons, by path."""
         rows = self._rows("SELECT * FROM skipped ORDER BY path, code")

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from wikimcp.citations.anchors import SourceRoots
+from wikimcp.index.triples import WikiTriples
 from wikimcp.index.view import Reading
 from wikimcp.tools.cursors import Continuation
 
@@ -173,6 +174,7 @@ class ToolContext:
     sources: SourceRoots | None = None
     briefing: BriefingSettings = field(default_factory=BriefingSettings)
     tools: frozenset[str] = frozenset()
+    triples: WikiTriples | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
 

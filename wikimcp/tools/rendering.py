@@ -126,6 +126,11 @@ def _value(value: object) -> str:
     return _quoted(value)
 
 
+def json_line(value: object) -> str:
+    """Return ``value`` as one line of JSON in which nothing can reorder or break the text around it."""
+    return _quoted(value)
+
+
 def _quoted(value: object) -> str:
     text = compact_json(value)
     return text if text.isascii() else _UNPRINTABLE.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

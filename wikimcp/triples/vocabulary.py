@@ -1,0 +1,83 @@
+"""The vocabulary of wikis that ships with the package, and what the projection needs to know of it.
+
+The file is the truth about labels, domains and ranges; here stand the classes that pages take by their type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+from wikimcp.triples.terms import RDF
+
+_COMMENT = re.compile(r"^#.*$", re.MULTILINE)
+_PARTS = re.compile(r'<[^>]*>|"[^"]*"|@prefix|[\w.-]*:\w*|\ba\b|[.;]')
+
+ENTITY_CLASSES = (
+    "Person",
+    "Organization",
+    "Place",
+    "Event",
+    "Product",
+    "Technology",
+    "Project",
+    "Version",
+    "Tool",
+)
+"""Classes below Entity."""
+
+PAGE_CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **{
+            name.lower(): (name, "Page")
+            for name in ("Hub", "Article", "Reference", "Runbook", "Decision", "Concept", "Entity")
+        },
+        **{name.lower(): (name, "Entity", "Page") for name in ENTITY_CLASSES},
+    }
+)
+"""By the folded ``type`` of a page, the class it takes and all classes above that."""
+
+
+def vocabulary_turtle() -> str:
+    """Return the vocabulary as Turtle."""
+    return files("wikimcp.triples").joinpath("vocabulary.ttl").read_text(encoding="utf-8")
+
+
+@cache
+def vocabulary_lines() -> str:
+    """Return the vocabulary as N-Triples. The file keeps to names, strings, ``;`` and ``.``."""
+    namespaces: dict[str, str] = {}
+    lines: list[str] = []
+    subject = ""
+
+    def whole(name: str) -> str:
+        if name == "a":
+            return f"<{RDF}type>"
+        if name[0] in '<"':
+            return name
+        prefix, _, local = name.partition(":")
+        return f"<{namespaces[prefix]}{local}>"
+
+    parts = _PARTS.findall(_COMMENT.sub("", vocabulary_turtle()))
+    at = 0
+    while at < len(parts):
+        if parts[at] == "@prefix":
+            namespaces[parts[at + 1].removesuffix(":")] = parts[at + 2][1:-1]
+            at += 4
+            continue
+        if not subject:
+            subject = whole(parts[at])
+            at += 1
+        lines.append(f"{subject} {whole(parts[at])} {whole(parts[at + 1])} .\n")
+        subject = subject if parts[at + 2] == ";" else ""
+        at += 3
+    return "".join(lines)
+
+
+@cache
+def vocabulary_terms() -> frozenset[str]:
+    """Return the IRIs of the classes and properties that the vocabulary declares."""
+    return frozenset(line[1 : line.index(">")] for line in vocabulary_lines().splitlines())
