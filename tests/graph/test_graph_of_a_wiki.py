@@ -12,6 +12,7 @@ import pytest
 
 from tests.index.live_wiki import LiveWiki
 from wikimcp.errors import NotFound, Unavailable
+from wikimcp.index import graph_tables
 from wikimcp.models import Caller
 
 ANYBODY = Caller()
@@ -323,6 +324,57 @@ def test_after_any_edits_the_graph_is_that_of_a_rebuilt_index(wiki: LiveWiki, se
         carried = told(wiki)
         wiki.service.rebuild()
         assert told(wiki) == carried
+
+
+def test_drafts_are_in_the_graph_where_operator_and_caller_both_want_them(tmp_path: Path) -> None:
+    wiki = LiveWiki(tmp_path, watch=False, **{"drafts.allow": True})
+    wiki.write("open.md", "# Open\n\nSee [[Merger]].\n")
+    wiki.write("Merger.md", "---\ndraft: true\ntype: project\n---\nBack to [[open]].\n")
+    editor = Caller(may_see_drafts=True)
+    try:
+        shown = wiki.call("traverse", editor, start_node="open", include_drafts=True)
+        assert [node["id"] for node in shown["nodes"]] == ["page:open", "page:Merger"]
+        assert wiki.call("query_nodes", editor, node_type="project", include_drafts=True)["total"] == 1
+        for caller, arguments in ((editor, {}), (ANYBODY, {"include_drafts": True})):
+            plain = wiki.call("traverse", caller, start_node="open", **arguments)
+            assert [node["id"] for node in plain["nodes"]] == ["page:open"]
+            with pytest.raises(NotFound):
+                wiki.call("get_node", caller, node="Merger", **arguments)
+    finally:
+        wiki.stop()
+
+
+def test_headings_of_a_page_with_a_number_sign_in_its_name_are_its_own(wiki: LiveWiki) -> None:
+    wiki.write("C#.md", "# Types\n")
+    wiki.write("a.md", "[one](<C%23.md#types>) and [two](<C%23.md#gone>)\n")
+    assert metadata(wiki, "page:a", "links_to", "page:C#")["missing_heading"] == "gone"
+
+
+def test_a_wiki_too_large_for_all_mentions_says_so(wiki: LiveWiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_tables, "MOST_MENTION_TEXT", 60)
+    wiki.write("alpha.md", "Beside Bravo.\n")
+    wiki.write("bravo.md", "Beside Alpha. " * 20)
+    answer = wiki.call("get_node", node="bravo")
+    assert answer["mentions"] == 1
+    assert wiki.call("get_node", node="alpha")["mentions"] == 0
+    assert "mentions cover the first pages by path only" in str(answer["notes"])
+
+
+def test_an_edit_reads_the_rows_of_one_page_alone(wiki: LiveWiki) -> None:
+    for number in range(5):
+        wiki.write(f"p{number}.md", "See [[p1]]. P2 is named.\n")
+    wiki.call("get_node", node="p1")
+    before = stored_rows(wiki)
+    wiki.write("p3.md", "See [[p2]] now.\n")
+    assert ("page:p3", "links_to", "page:p2") in edges(wiki)
+    after = stored_rows(wiki)
+    assert len(before) == len(after) == 5
+    assert len(before & after) == 4
+
+
+def stored_rows(wiki: LiveWiki) -> set[int]:
+    tables = wiki.service.keeper.reading().graphs
+    return {id(stored) for stored in tables._rows.values()}
 
 
 def told(wiki: LiveWiki) -> object:

@@ -175,12 +175,7 @@ def assemble(
         return spelled.setdefault(folded_id(name), name)
 
     edges: dict[EdgeKey, GraphEdge] = {}
-    known_headings: dict[str, set[str]] = {}
-    for part in headings:
-        for node in part.nodes:
-            nodes[node.id] = node
-            known_headings.setdefault(node.path, set()).add(fold(node.label))
-        edges.update(((edge.source, edge.target, edge.relation), edge) for edge in part.edges)
+    known_headings = _put_headings(nodes, edges, headings)
     for part in rows:
         for node in part.nodes:
             if (tags or node.kind != "tag") and (name := one_id(node.id)) not in nodes:
@@ -193,6 +188,19 @@ def assemble(
     if sidecar is not None:
         _merge_sidecar(nodes, edges, sidecar, one_id)
     return GraphProjection(nodes, edges)
+
+
+def _put_headings(
+    nodes: dict[str, GraphNode], edges: dict[EdgeKey, GraphEdge], headings: Iterable[PageRows]
+) -> Mapping[str, set[str]]:
+    """Add the headings; return those of each page by its path, folded."""
+    known: dict[str, set[str]] = {}
+    for part in headings:
+        for node in part.nodes:
+            nodes[node.id] = node
+            known.setdefault(node.path, set()).add(fold(node.label))
+        edges.update(((edge.source, edge.target, edge.relation), edge) for edge in part.edges)
+    return known
 
 
 def _put(edges: dict[EdgeKey, GraphEdge], edge: GraphEdge) -> None:
