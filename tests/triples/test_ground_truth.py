@@ -143,6 +143,15 @@ def test_pages_without_summary(asked: Asked) -> None:
     assert {slug for (slug,) in asked.rows(example["query"])} == expected
 
 
+def test_pages_updated_since(asked: Asked) -> None:
+    for since in ("2025-06-01", "2026-06-01"):
+        count = asked.count(
+            "SELECT (COUNT(*) AS ?n) { ?p dcterms:modified ?t "
+            f'FILTER(?t >= "{since}T00:00:00Z"^^xsd:dateTime) }}'
+        )
+        assert asked.tool("list_pages_by_filter", updated_since=since)["total"] == count > 0
+
+
 def test_two_hop_neighbours(asked: Asked) -> None:
     links = asked.plain.links
     for start in sorted(slug for slug, to in links.items() if to)[:12]:
