@@ -57,6 +57,14 @@ def identifier_tokens(text: str) -> list[str]:
     return tokens
 
 
+def query_identifiers(text: str) -> list[str]:
+    """Return the identifiers of a question like ``identifier_tokens``, without what pages left behind.
+
+    What is remembered holds words of withheld pages too: a question must take as long for any word.
+    """
+    return [token for word in set(_WORD.findall(text)) for token in _read(word)]
+
+
 # Words repeat: a million words of a vault are some hundred thousand different ones.
 _remembered: dict[str, tuple[str, ...]] = {}
 
@@ -64,10 +72,14 @@ _remembered: dict[str, tuple[str, ...]] = {}
 def _remember(word: str) -> tuple[str, ...]:
     if len(_remembered) >= _MOST_REMEMBERED:
         _remembered.clear()
+    found = _remembered[word] = _read(word)
+    return found
+
+
+def _read(word: str) -> tuple[str, ...]:
     bare = word.strip(_EDGES)
     plain = bare.isalpha() and (bare.islower() or bare.istitle())
-    found = _remembered[word] = () if plain else _tokens_of(bare)
-    return found
+    return () if plain else _tokens_of(bare)
 
 
 def _tokens_of(word: str) -> tuple[str, ...]:
