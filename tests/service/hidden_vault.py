@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 MARK = "zqx"
@@ -83,8 +84,9 @@ def public_pages() -> dict[str, str]:
 
 
 def write(vault: Path, pages: dict[str, str]) -> None:
-    """Write pages into a vault."""
+    """Write pages into a vault, all with one time: two vaults are never written within one second for sure."""
     for name, text in pages.items():
         file = vault / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+        os.utime(file, ns=(10**18, 10**18))

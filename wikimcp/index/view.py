@@ -136,7 +136,7 @@ class Reading:
         """Return the visible page that once had an id and has another now."""
         snapshot = self.view.snapshot
         path = path_of_former_id(snapshot.ledger, canonical_id) if snapshot.ledger else ""
-        found = self.view.names.paths.get(path) if path else None
+        found = self.view.names.paths.get(path)  # also without one: an id that is hidden costs no more
         if found is not None:
             self.touched[found.path] = found
         return found

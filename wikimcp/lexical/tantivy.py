@@ -22,7 +22,7 @@ from wikimcp.lexical.words import (
     CJK_RUN,
     STOP_WORDS,
     cjk_query_tokens,
-    identifier_tokens,
+    query_identifiers,
 )
 from wikimcp.lexical.writers import Writers
 from wikimcp.ports import AnalyzedPage, LexicalHits, LexicalPage, LexicalTerm, PageAnalysis
@@ -174,7 +174,7 @@ class TantivySearcher:
     def _search(self, query: str, limit: int, allowed: Collection[int] | None) -> LexicalHits:
         terms = self._terms(query)
         cjk = cjk_query_tokens(query)[:_MOST_TERMS]
-        identifiers = sorted(set(identifier_tokens(query)))[:_MOST_TERMS]
+        identifiers = sorted(set(query_identifiers(query)))[:_MOST_TERMS]
         chunk_ids, chunk_scores = self._run(
             self._chunks,
             self._chunk_schema,

@@ -53,26 +53,33 @@ def identifier_tokens(text: str) -> list[str]:
     return [token for tokens in found if tokens for token in tokens]
 
 
+def query_identifiers(text: str) -> list[str]:
+    """Return the identifiers of a question like ``identifier_tokens``, without what pages left behind.
+
+    What is remembered holds words of withheld pages too: a question must take as long for any word.
+    """
+    return [token for piece in set(text.split()) for token in _read(piece)]
+
+
 class _Remembered(dict[str, tuple[str, ...]]):
     """Identifier tokens by what stands between blanks: a million words are some ten thousand different."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        bare = piece.strip(_AROUND)
-        if bare.isalpha() and (bare.islower() or bare.istitle()):
-            found: tuple[str, ...] = ()
-        else:
-            found = tuple(
-                dict.fromkeys(
-                    token for word in _WORD.findall(piece) for token in _tokens_of(word.strip(_EDGES))
-                )
-            )
-        self[piece] = found
+        found = self[piece] = _read(piece)
         return found
 
 
 _remembered = _Remembered()
+
+
+def _read(piece: str) -> tuple[str, ...]:
+    bare = piece.strip(_AROUND)
+    if bare.isalpha() and (bare.islower() or bare.istitle()):
+        return ()
+    words = [word.strip(_EDGES) for word in _WORD.findall(piece)]
+    return tuple(dict.fromkeys(token for word in words for token in _tokens_of(word)))
 
 
 def _tokens_of(word: str) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ _HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%
 # Zero-width space, word joiner, byte order mark, soft hyphen: nobody who names a heading can type them.
 # Joiners stay, as scripts and emoji need them.
 _SHOWS_NOTHING = dict.fromkeys((0x200B, 0x2060, 0xFEFF, 0xAD))
-_CONFLICT = re.compile(r"^<{7} [^\n]*\n(?:[^\n]*\n)*?={7}[ \t]*\n(?:[^\n]*\n)*?>{7}(?: |$)", re.MULTILINE)
 _COMMENT = re.compile(r"%%.*?%%")
 _PARAGRAPH_MARKS = re.compile(r"\{\{.*?\}\}|\[?\{(?:ALLOW|DENY)\b[^}]*\}\]?|(?:^|\s)\^[A-Za-z0-9-]+\s*$")
 LONGEST_HEADING = 600
@@ -76,7 +75,7 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         block_ids=tuple(marks.block_ids),
         first_paragraph=_first_paragraph(body, outline, marks),
         fields={key: tuple(values) for key, values in fields.items()},
-        diagnostics=(*_diagnostics(outline), *_conflicts(body, start, lines)),
+        diagnostics=(*_diagnostics(outline), *_conflicts(body, outline, start, lines)),
         hidden=comments,
         comments=comments,
     )
@@ -260,9 +259,13 @@ def _diagnostics(outline: Outline) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def _conflicts(body: str, start: int, lines: LineIndex) -> tuple[Diagnostic, ...]:
+def _conflicts(body: str, outline: Outline, start: int, lines: LineIndex) -> tuple[Diagnostic, ...]:
     """Return a note on the first place where a merge left both sides of a conflict in the text."""
-    if "<<<<<<< " not in body or (match := _CONFLICT.search(body)) is None:
+    opened = 0 if body.startswith("<<<<<<< ") else body.find("\n<<<<<<< ") + 1
+    if not opened and not body.startswith("<<<<<<< "):
+        return ()
+    middle = body.find("\n=======\n", opened)
+    if middle < 0 or body.find("\n>>>>>>>", middle) < 0 or outline.is_opaque(opened):
         return ()
     message = "a merge was not finished here: both sides of a conflict are in the text"
-    return (Diagnostic("merge_conflict", message, lines.line(match.start() + start)),)
+    return (Diagnostic("merge_conflict", message, lines.line(opened + start)),)

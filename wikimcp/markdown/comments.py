@@ -20,6 +20,7 @@ _DEFINITION = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _DATA = re.compile(r"data:[\w/+.-]{0,80};base64,([A-Za-z0-9+/=]{200,})")
+_MARGIN = 80  # characters that are looked at around a comment
 _CLOSED = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -52,18 +53,21 @@ def joined(spans: Iterable[tuple[int, int]]) -> Spans:
 
 def _html(body: str, outline: Outline) -> Iterator[tuple[int, int]]:
     """Yield the HTML comments; one that is never closed reaches as far as its block."""
-    reached = 0
+    reached, closed = 0, 0
     for start, block_end in outline.html_comments():
         if start >= reached:
-            closed = body.find("-->", start + 2)
+            closed = body.find("-->", start + 2) if closed >= 0 else closed
             reached = closed + 3 if closed >= 0 else max(block_end, start)
             yield start, reached
 
 
 def _own_lines(body: str, start: int, end: int) -> tuple[int, int]:
-    line_end = body.find("\n", end)
-    line_end = len(body) if line_end < 0 else line_end
-    line_start = body.rfind("\n", 0, start) + 1
-    if body[line_start:start].strip(" \t>") or body[end:line_end].strip():
+    """Return a span with the end of its last line, if nothing but a little indentation shares its lines."""
+    line_start = body.rfind("\n", max(start - _MARGIN, 0), start) + 1
+    line_end = body.find("\n", end, end + _MARGIN)
+    line_end = min(len(body), end + _MARGIN) if line_end < 0 else line_end
+    begins = line_start > 0 or start <= _MARGIN
+    ends = body[line_end : line_end + 1] in ("\n", "")
+    if not begins or not ends or body[line_start:start].strip(" \t>") or body[end:line_end].strip():
         return start, end
     return start, min(line_end + 1, len(body))

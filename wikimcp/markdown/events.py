@@ -234,10 +234,11 @@ class _Reader:
 
     def html(self, text: str, start: int, end: int) -> None:
         """Follow raw elements across events: what stands between ``<pre>`` and ``</pre>`` is opaque."""
-        at = text.find("<!--")
+        at, counted, byte = text.find("<!--"), 0, start
         while at >= 0:
-            self.comments.append((start + len(text[:at].encode("utf-8")), max(self.html_end, end)))
-            at = text.find("<!--", at + 4)
+            byte += len(text[counted:at].encode("utf-8"))
+            self.comments.append((byte, max(self.html_end, end)))
+            counted, at = at, text.find("<!--", at + 4)
         for match in _RAW_TAG.finditer(text):
             name = match[2].lower()
             if not match[1]:
