@@ -43,7 +43,7 @@ def test_one_that_does_not_hold_is_exit_code_1_and_a_row(
     told = json.loads(capsys.readouterr().out)
     assert told["counts"] == {"current": 1, "stale": 1, "target_missing": 1}
     assert [row["status"] for row in told["citations"]] == ["stale", "target_missing"]
-    assert main(["cite", "verify", "note"]) == 0
+    assert main(["cite", "verify", "note"]) == main(["cite", "verify", "docs/note.md"]) == 0
 
 
 def test_files_outside_of_the_vault_are_read_where_they_are(

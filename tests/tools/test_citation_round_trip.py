@@ -95,10 +95,8 @@ def test_what_each_tool_cites_verifies_in_every_form(tmp_path: Path) -> None:
                 cursor = answer["pages"][0].get("nextCursor", "")
                 if not cursor:
                     break
-        answers += [
-            wiki.call("read_pages", slugs=["twins"], heading=f"Log > Fixed ({number})")
-            for number in (1, 2, 3)
-        ]
+        named = [f"Log > Fixed ({number})" for number in (1, 2, 3)]
+        answers += [wiki.call("read_pages", slugs=["twins"], heading=heading) for heading in named]
         cited = list(citations_in(answers))
         assert len(cited) > 20 and sum("&c=" in row["uri"] for row in cited) > 5
         for form in (

@@ -58,8 +58,14 @@ def cite(arguments: argparse.Namespace) -> int:
     notes: list[str] = []
     with opened(settings, vectors="none") as service:
         for page in arguments.pages or [""]:
-            file = _file_outside(page, settings.vault)
-            parts = _in_file(service, settings, file, page) if file else _in_vault(service, settings, page)
+            file = _file_named(page)
+            root = service.keeper.store.adapter.source_root.resolve()
+            if file is not None and file.is_relative_to(root):
+                parts = _in_vault(service, settings, file.relative_to(root).as_posix())
+            elif file is not None:
+                parts = _in_file(service, settings, file, page)
+            else:
+                parts = _in_vault(service, settings, page)
             for count, rows, told in parts:
                 checked += count
                 found.extend(rows)
@@ -121,16 +127,15 @@ def _in_file(
     yield len(rows), [row for row in rows if row["status"] != "current"], []
 
 
-def _file_outside(page: str, vault: Path) -> Path | None:
-    """Return the file that a word names when it is a markdown file which lies outside of the vault."""
+def _file_named(page: str) -> Path | None:
+    """Return the markdown file that a word names from the current folder; None when it names none."""
     if not page.lower().endswith(_SUFFIXES):
         return None
-    file = Path(page)
     try:
-        real = file.resolve(strict=True)
+        real = Path(page).resolve(strict=True)
     except (OSError, RuntimeError):
         return None
-    return None if real.is_relative_to(vault.resolve()) or not real.is_file() else real
+    return real if real.is_file() else None
 
 
 def _text_of(file: Path, shown: str) -> str:

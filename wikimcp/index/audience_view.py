@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -49,6 +49,7 @@ class View:
         self._building = threading.RLock()
         self._bodies: dict[int, PageBody] = {}
         self._sections: dict[int, tuple[Section, ...]] = {}
+        self.checks: dict[tuple[int, Hashable], Any] = {}  # what was found of citations of a rev
         self._outlines: dict[int, Outline] = {}
         self._known_citing: dict[int, tuple[Link, ...]] = {}
         self._chunk_rows: dict[str, ChunkRows] = {}
@@ -67,6 +68,7 @@ class View:
     def _inherit(self, previous: View) -> None:
         """Take over what was read of pages that are still the same, by rev."""
         self._outlines = previous._outlines
+        self.checks = previous.checks
         self._sections = previous._sections
         self._bodies = previous._bodies
         self._known_citing = dict(previous.__dict__.get("citing", {}))

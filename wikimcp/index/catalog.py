@@ -7,6 +7,7 @@ of processes. Rows are never changed in place but for stamps: an edited page get
 from __future__ import annotations
 
 import gc
+import json
 import sqlite3
 import threading
 import weakref
@@ -154,9 +155,18 @@ class Catalog:
                 connection.execute("COMMIT")
             return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
 
-    def public_pages(self) -> list[PageRecord]:
-        """Return the pages that everybody may see, also those of a transaction that is under way."""
-        rows = self._rows(f"SELECT {','.join(PAGE_COLUMNS)} FROM pages WHERE withheld='' AND labels=''")
+    def public_pages(self, names: Sequence[str]) -> list[PageRecord]:
+        """Return the pages that everybody may see and that go by one of ``names``: id, slug or path.
+
+        Those of a transaction that is under way are among them.
+        """
+        asked = json.dumps(list(names))
+        rows = self._rows(
+            f"SELECT {','.join(PAGE_COLUMNS)} FROM pages WHERE withheld='' AND labels='' AND ("
+            "canonical_id IN (SELECT value FROM json_each(?1)) OR slug IN (SELECT value FROM json_each(?1))"
+            " OR path IN (SELECT value FROM json_each(?1)))",
+            (asked,),
+        )
         with translated():
             return [page_from_row(row) for row in rows]
 

@@ -43,7 +43,11 @@ _MOST_BLOB = 64 * 2**20
 
 
 class GitError(Exception):
-    """Git is not there, refuses, or took too long."""
+    """Git is not there, refuses, or took too long. ``code`` is its exit code, 0 where it gave none."""
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +111,23 @@ class Repository:
         """Return the id of the commit at HEAD; empty when there is none yet. Raises GitError."""
         try:
             found = b"".join(self._run(("rev-parse", "--verify", "-q", "HEAD^{commit}"), stop, seconds))
-        except GitError:
-            # A repository without a commit; one that git refuses to read will refuse the log as well.
-            return ""
+        except GitError as error:
+            if error.code == 1:
+                return ""
+            raise
         return found.decode("ascii", "replace").strip()
 
     def follows(self, old: str, new: str, *, stop: threading.Event, seconds: float) -> bool:
-        """Whether ``new`` goes on from ``old``, so that the commits between them are all that is new."""
+        """Whether ``new`` goes on from ``old``, so that the commits between them are all that is new.
+
+        False for a commit that is not there any more. Raises GitError.
+        """
         try:
             b"".join(self._run(("merge-base", "--is-ancestor", old, new), stop, seconds))
-        except GitError:
-            return False
+        except GitError as error:
+            if error.code:
+                return False
+            raise
         return True
 
     def commits(self, old: str, new: str, *, stop: threading.Event, seconds: float) -> Iterator[Commit]:
@@ -171,8 +181,10 @@ class Repository:
                 yield chunk
             code = process.wait()
             feeder.join(timeout=1.0)
-        if late.is_set() or code:
-            raise GitError("git took too long" if late.is_set() else "git cannot read this repository")
+        if late.is_set():
+            raise GitError("git took too long")
+        if code:
+            raise GitError("git cannot read this repository", code)
 
 
 def find_repository(folder: Path, env: Mapping[str, str]) -> Repository | None:

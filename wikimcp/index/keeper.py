@@ -331,12 +331,14 @@ class IndexKeeper:
 
     def _number(self) -> None:
         """Give the pages the versions that git knows, behind all else; from what is kept at first."""
-        pause = _TICK / 4
+        pause, loaded = _TICK / 4, False
         while not self._stop.wait(pause):
             if self.store.snapshot is None:
                 continue
-            leads = self._settled.is_set() and self._leader.held
-            pause = _BETWEEN_COMMITS if leads else _TICK
+            # What is kept comes first; git is asked once the first calls are over.
+            leads = loaded and self._settled.is_set() and self._leader.held
+            loaded = True
+            pause = _BETWEEN_COMMITS
             try:
                 self.number(anew=leads)
             except Exception:

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wikimcp.errors import StateError
-from wikimcp.index.pins import PINS_SCHEMA, Names, PinRow, fill_pins, move_pins, pins_wait, save_pins
+from wikimcp.index.pins import (
+    PINS_SCHEMA,
+    Names,
+    PinRow,
+    fill_pins,
+    move_pins,
+    pinned_keys,
+    pins_wait,
+    save_pins,
+)
 from wikimcp.index.state import StateDir
 
 log = logging.getLogger("wikimcp.index")
@@ -189,6 +198,11 @@ class Ledger:
             move_pins(connection, moves)
             connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
         self._entries.update((entry.path, entry) for entry in entries)
+
+    def pinned(self, path: str) -> set[str]:
+        """Return the keys of the citations of a page that are pinned."""
+        with _translated():
+            return pinned_keys(self._connection, path)
 
     def pin(self, pins: Sequence[PinRow], added: Names, at: str) -> None:
         """Pin citations that are new, and those that waited for the pages ``added``."""

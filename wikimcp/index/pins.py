@@ -82,29 +82,51 @@ def named_target(link: Link, frontmatter: Mapping[str, Any]) -> str:
 
 
 def new_pins(
-    pages: Iterable[CitingPage], *, names: Callable[[], Names], sources: SourceRoots | None, at: str
+    pages: Iterable[CitingPage],
+    *,
+    known: Callable[[str], Collection[str]],
+    names: Callable[[Sequence[str]], Names],
+    sources: SourceRoots | None,
+    at: str,
 ) -> list[PinRow]:
-    """Return the pins of all citations of some pages; ``names`` are those of all pages, read when needed."""
+    """Return the pins of the citations of some pages that have none yet.
+
+    ``known`` gives the keys that a page has pins of, ``names`` the pages that go by one of some names.
+    """
     wanted: list[tuple[str, str, str]] = []
     for page in pages:
+        pinned = known(page.path)
         frontmatter = json.loads(page.frontmatter) if page.frontmatter else {}
         links = citations_of(links_from_cell(page.links))
-        wanted.extend((page.path, pin_key(link), named_target(link, frontmatter)) for link in links)
-    if not wanted:
-        return []
-    known = _by_name(names())
+        wanted.extend(
+            (page.path, key, named_target(link, frontmatter))
+            for link in links
+            if (key := pin_key(link)) not in pinned
+        )
+    asked = {target: uri.canonical_id for _, _, target in wanted if (uri := parse_cite_uri(target))}
+    files = {target: anchor for _, _, target in wanted if (anchor := parse_anchor(target))}
+    others = {target for _, _, target in wanted if target and target not in asked and target not in files}
+    lookup = sorted({*asked.values(), *others})
+    found = _by_name(names(lookup)) if lookup else {}
     rows: list[PinRow] = []
     for path, key, target in wanted:
-        anchor = parse_anchor(target)
-        if anchor is not None:
-            text = sources.read(anchor.path) if sources else None
-            rows.append((path, key, "", 0, anchored_hash(text, anchor) if text is not None else "", at))
-            continue
-        uri = parse_cite_uri(target)
-        name = uri.canonical_id if uri else target
-        version, content = known.get(name, (0, ""))
-        rows.append((path, key, name, version, content, at))
+        if target in files:
+            text = sources.read(files[target].path) if sources else None
+            content = anchored_hash(text, files[target]) if text is not None else ""
+            rows.append((path, key, "", 0, content, at))
+        else:
+            name = asked.get(target, target)
+            version, content = found.get(name, (0, ""))
+            rows.append((path, key, name, version, content, at))
     return rows
+
+
+def pinned_keys(connection: sqlite3.Connection, source: str) -> set[str]:
+    """Return the keys of the pins of a page that nothing can be added to."""
+    rows = connection.execute(
+        "SELECT key FROM pins WHERE source=? AND (target<>'' OR content<>'')", (source,)
+    )
+    return {key for (key,) in rows}
 
 
 def _by_name(names: Names) -> dict[str, tuple[int, str]]:

@@ -210,7 +210,8 @@ class IndexWriter:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         pins = new_pins(
             applied.citing,
-            names=lambda: self._names(self._catalog.public_pages()),
+            known=self._ledger.pinned,
+            names=lambda names: self._names(self._catalog.public_pages(names)),
             sources=self._sources,
             at=now,
         )

@@ -6,19 +6,21 @@ cited page is read once for all citations of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wikimcp.citations.anchors import check_anchor
-from wikimcp.citations.page_text import PageText
+from wikimcp.citations.page_text import PageText, Range
 from wikimcp.citations.uri import make_cite_uri
-from wikimcp.citations.verdict import NO_PAGE, Status, Verdict, check
+from wikimcp.citations.verdict import NO_PAGE, Cited, Status, Verdict, check
 from wikimcp.index.pins import Pin, named_target, pin_key
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.markdown.tokens import span_sha256
 from wikimcp.models import Link
 from wikimcp.tools.citation_targets import FoundPage, Target, find_page, given_target, target_of
 from wikimcp.tools.contract import ToolContext
+
+_MOST_KEPT = 50_000  # verdicts, about 0.5 kB each
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +115,65 @@ def checked(reading: Reading, edges: Sequence[Edge], context: ToolContext) -> It
             reason = edge.target.malformed or NO_PAGE
             done[number] = Checked(edge, Status.TARGET_MISSING, reason, edge.target.version, 0)
     for numbers in by_page.values():
+        cited = {edges[number].target.cited: number for number in numbers}
         found = edges[numbers[0]].found
         assert found is not None
-        text = reading.page_text(found.page)
+        outcomes = _outcomes(reading, found.page, list(cited))
         for number in numbers:
-            done[number] = _on_page(reading, edges[number], text)
+            done[number] = _on_page(reading, edges[number], outcomes[edges[number].target.cited])
     yield from (done[number] for number in sorted(done))
 
 
-def _on_page(reading: Reading, edge: Edge, text: PageText) -> Checked:
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What the text of a page says of a citation: the verdict, and where its span stands by now."""
+
+    status: Status
+    reason: str
+    heading_path: tuple[str, ...] = ()
+    place: Range | None = None
+    lines: tuple[int, int] | None = None
+    span_sha256: str = ""
+    near: Near | None = None
+
+
+def _outcomes(reading: Reading, page: PageRecord, cited: Sequence[Cited]) -> Mapping[Cited, _Outcome]:
+    """Check citations of one page; its text is read only for what was not checked before."""
+    reading.touch([page])
+    kept: dict[tuple[int, Hashable], _Outcome] = reading.view.checks
+    found = {one: kept[page.rev, one] for one in cited if (page.rev, one) in kept}
+    lacking = [one for one in cited if one not in found]
+    if lacking:
+        text = reading.page_text(page)
+        if len(kept) > _MOST_KEPT:
+            kept.clear()
+        for one in lacking:
+            found[one] = kept[page.rev, one] = _outcome(text, check(text, one))
+    return found
+
+
+def _outcome(text: PageText, verdict: Verdict) -> _Outcome:
+    path = verdict.section.heading_path if verdict.section else ()
+    near = _near(text, verdict) if verdict.status is Status.STALE else None
+    if verdict.place is None:
+        return _Outcome(verdict.status, verdict.reason, path, near=near)
+    start, end = verdict.place
+    digest = span_sha256(text.text[start:end])
+    return _Outcome(
+        verdict.status, verdict.reason, path, verdict.place, text.lines(verdict.place), digest, near
+    )
+
+
+def _on_page(reading: Reading, edge: Edge, outcome: _Outcome) -> Checked:
     found, target = edge.found, edge.target
     assert found is not None
-    page = found.page
-    verdict = check(text, target.cited)
-    status, reason = verdict.status, verdict.reason
-    pinned = _pinned_version(edge, page)
+    page, status, reason = found.page, outcome.status, outcome.reason
     if target.bare and target.version > page.version and target.version > reading.newest_version(page):
         status, reason = Status.STALE, f"no such version: the newest known here is {page.version}"
     if found.moved and status in (Status.CURRENT, Status.MOVED):
         status, reason = Status.MOVED, "the page has moved"
-    place = near = None
-    if status is Status.MOVED:
-        place = _new_place(page, text, verdict)
-    elif status is Status.STALE:
-        near = _near(text, verdict)
-    return Checked(edge, status, reason, pinned, page.version, place, near)
+    place = _new_place(page, outcome) if status is Status.MOVED else None
+    return Checked(edge, status, reason, _pinned_version(edge, page), page.version, place, outcome.near)
 
 
 def _pinned_version(edge: Edge, page: PageRecord) -> int:
@@ -154,19 +190,17 @@ def _pinned_version(edge: Edge, page: PageRecord) -> int:
     return page.version if pin.content == page.content_hash else pin.version
 
 
-def _new_place(page: PageRecord, text: PageText, verdict: Verdict) -> NewPlace:
-    path = verdict.section.heading_path if verdict.section else ()
-    if verdict.place is None:
-        return NewPlace(page, path, None, make_page_uri(page))
-    start, end = verdict.place
+def _new_place(page: PageRecord, outcome: _Outcome) -> NewPlace:
+    if outcome.place is None:
+        return NewPlace(page, outcome.heading_path, None, make_page_uri(page))
     uri = make_cite_uri(
         page.canonical_id,
-        path,
+        outcome.heading_path,
         version=page.version,
-        span_sha256=span_sha256(text.text[start:end]),
-        place=verdict.place,
+        span_sha256=outcome.span_sha256,
+        place=outcome.place,
     )
-    return NewPlace(page, path, text.lines(verdict.place), uri)
+    return NewPlace(page, outcome.heading_path, outcome.lines, uri)
 
 
 def make_page_uri(page: PageRecord) -> str:
