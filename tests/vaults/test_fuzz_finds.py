@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vaults.dialects import only_page
+from tests.vaults.dialects import only_page, put, served
 from wikimcp.index.prepare import Prepared, prepare
 from wikimcp.models import ParsedPage
 from wikimcp.vaults.detect import detect
@@ -75,3 +75,9 @@ def test_only_the_mark_of_an_org_item_is_taken_off(tmp_path: Path) -> None:
     (tmp_path / "pages" / "p.org").write_text("One - two + three\n- 4. five\n", encoding="utf-8")
     adapter = LogseqAdapter(tmp_path)
     assert adapter.parse(adapter.read("pages/p.org")).summary == "One - two + three"
+
+
+def test_a_page_whose_name_ends_in_a_blank_can_be_asked_for(tmp_path: Path) -> None:
+    with served(put(tmp_path / "v", {"note .md": "words", "other.md": "more"})) as wiki:
+        assert wiki.call("get_page", slug="note ")["path"] == "note .md"
+        assert wiki.call("read_pages", slugs=["note "])["pages"][0]["content"] == "words"
