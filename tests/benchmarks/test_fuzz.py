@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).parents[1] / "vaults" / "fixtures"
 
 def test_fuzzed_pages_are_read_right_in_every_dialect(tmp_path: Path) -> None:
     vaults = make_vaults(tmp_path)
-    plan = Plan(2031, range(240), (FIXTURES,))
+    plan = Plan(2031, range(200), (FIXTURES,))
     for number in plan.numbers:
         file, line = page_of(plan, number)
         failures = [f for f in check(vaults, file, line)[1] if "reading took" not in f.message]
@@ -36,12 +36,12 @@ def test_fuzzed_pages_are_read_right_in_every_dialect(tmp_path: Path) -> None:
 def test_no_page_that_withholds_itself_is_public_however_it_is_broken(tmp_path: Path) -> None:
     vaults = [vault for vault in make_vaults(tmp_path) if vault.dialect in ("logseq", "dendron", "generic")]
     sure = 0
-    for number in range(400):
+    for number in range(250):
         file, line = closed_file(2031, number)
         if line:
             sure += 1
             assert leaking(vaults, file) == [], (number, line)
-    assert sure > 350
+    assert sure > 220
 
 
 def test_every_tool_answers_about_fuzzed_pages(tmp_path: Path) -> None:
