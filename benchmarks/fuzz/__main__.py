@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def fuzz(given: argparse.Namespace, *, patience: float = PATIENCE) -> dict[str, Any]:
     """Read all pages; return how many there were, the slowest, and each failure kept."""
-    folders = (ROOT / "tests" / "vaults" / "fixtures", ROOT / "sample_vault")
+    folders: tuple[Path, ...] = (ROOT / "tests" / "vaults" / "fixtures", ROOT / "sample_vault")
     if given.corpus is not None:
         folders = (*folders, given.corpus)
     numbers = range(given.pages)

@@ -39,7 +39,9 @@ def test_every_section_of_a_fixture_is_cited_with_the_hash_of_its_lines(dialect:
                 found = wiki.call("assemble_bundle", query=f"{page.title} {own[:200]}", mode="lexical")
                 for cited in found["sections"]:
                     source = adapter.read(wiki.view.names.slugs[cited["slug"]].path).text
-                    assert cited["citation"]["spanSha256"] == hash_of_lines(source, cited["citation"]["lines"])
+                    assert cited["citation"]["spanSha256"] == hash_of_lines(
+                        source, cited["citation"]["lines"]
+                    )
                     checked += 1
                 if section.heading and section.duplicate == 1:
                     asked = " > ".join(section.heading_path)
