@@ -86,10 +86,10 @@ def _section_faults(
     sections = page.body.sections
     open_above: list[Section] = []
     counted: dict[tuple[str, ...], int] = {}
+    if [section.ordinal for section in sections] != list(range(len(sections))):
+        yield "the sections are not numbered in order"
     for number, section in enumerate(sections):
         where = f"section {number}"
-        if section.ordinal != number:
-            yield f"{where} says it is {section.ordinal}"
         for name, span in (("own", section.own), ("subtree", section.subtree)):
             yield from _span_faults(f"the {name} span of {where}", text, span, lines, starts)
         if section.own.start != section.subtree.start or section.own.end > section.subtree.end:
@@ -104,9 +104,9 @@ def _section_faults(
                 above.subtree.end
             ):
                 yield f"{where} does not nest in the section above it"
-        if section.level and open_above and open_above[-1].level:
-            if section.heading_path[:-1] != open_above[-1].heading_path:
-                yield f"the heading path of {where} does not follow that of the section above it"
+        above_path = open_above[-1].heading_path if open_above else ()
+        if section.level and section.heading_path[:-1] != above_path:
+            yield f"the heading path of {where} does not follow that of the section above it"
         open_above.append(section)
         counted[section.heading_path] = counted.get(section.heading_path, 0) + 1
         if section.duplicate != counted[section.heading_path]:

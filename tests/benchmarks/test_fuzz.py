@@ -26,7 +26,7 @@ FIXTURES = Path(__file__).parents[1] / "vaults" / "fixtures"
 
 def test_fuzzed_pages_are_read_right_in_every_dialect(tmp_path: Path) -> None:
     vaults = make_vaults(tmp_path)
-    plan = Plan(2031, range(240), (FIXTURES,))
+    plan = Plan(2031, range(120), (FIXTURES,))
     for number in plan.numbers:
         file, line = page_of(plan, number)
         failures = [f for f in check(vaults, file, line)[1] if "reading took" not in f.message]
@@ -36,12 +36,12 @@ def test_fuzzed_pages_are_read_right_in_every_dialect(tmp_path: Path) -> None:
 def test_no_page_that_withholds_itself_is_public_however_it_is_broken(tmp_path: Path) -> None:
     vaults = [vault for vault in make_vaults(tmp_path) if vault.dialect in ("logseq", "dendron", "generic")]
     sure = 0
-    for number in range(400):
+    for number in range(250):
         file, line = closed_file(2031, number)
         if line:
             sure += 1
             assert leaking(vaults, file) == [], (number, line)
-    assert sure > 350
+    assert sure > 220
 
 
 def test_every_tool_answers_about_fuzzed_pages(tmp_path: Path) -> None:
@@ -71,7 +71,9 @@ def test_what_is_wrong_is_found(tmp_path: Path) -> None:
     moved = replace(section, own=replace(section.own, end=section.own.end - 2))
     broken = {
         "does not end with its line": replace(page.body, sections=(moved, *page.body.sections[1:])),
-        "does not tile section": replace(page.body, chunks=(Chunk(0, 0, 0, 3), *page.body.chunks[1:])),
+        "the chunks of section 0 do not reach": replace(
+            page.body, chunks=(Chunk(0, 0, 0, 3), *page.body.chunks[1:])
+        ),
         "link 0 says line 9, not 3": replace(page.body, links=(replace(page.body.links[0], line=9),)),
         "link 0 starts outside": replace(page.body, links=(replace(page.body.links[0], start=999),)),
         "overlaps or leaves the text": replace(page.body, hidden=((5, 500),)),

@@ -52,7 +52,9 @@ class PageNames:
         Raises Ambiguous with the candidates when several fit at one step, NotFound with the nearest
         names when none does.
         """
-        wanted = name if name in self.slugs or name in self.paths else name.strip()
+        if (as_written := self.slugs.get(name) or self.paths.get(name)) is not None:
+            return as_written  # a file's name may end in a blank
+        wanted = name.strip()
         exact = self.slugs.get(wanted) or self.paths.get(wanted) or self.ids.get(wanted)
         if exact is not None:
             return exact
