@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
+from wikimcp.cli.client_verbs import install, uninstall
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
+from wikimcp.cli.hook_verb import hook, tell
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
@@ -32,6 +34,9 @@ _VERBS = {
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
+    "install": install,
+    "uninstall": uninstall,
+    "hook": hook,
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 
@@ -52,12 +57,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except WikimcpError as error:
+    except Exception as error:
+        if words[:1] == ["hook"]:  # a client may take any other exit code for a refusal of the prompt
+            print("{}")
+            tell(str(error))
+            return 0
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    if isinstance(error, WikimcpError):
         _complain(str(error))
         return 2 if isinstance(error, _WRONG_USE) else 1
-    except Exception as error:  # the last seam: nobody above would say it in one line
-        _complain(f"internal: {type(error).__name__}: {error}. Set WIKIMCP_DEBUG=1 to see where.")
-        return 1
+    # The last seam: nobody above would say it in one line.
+    _complain(f"internal: {type(error).__name__}: {error}. Set WIKIMCP_DEBUG=1 to see where.")
+    return 1
 
 
 def _run(words: Sequence[str]) -> int:

@@ -20,7 +20,7 @@ from wikimcp.clients.text_blocks import TextBlock
 from wikimcp.clients.wiring import Wiring, server_entry, standing_instructions
 
 CLIENT = "antigravity"
-MOST_CHARACTERS = None
+MOST_CHARACTERS: int | None = None
 _MOST_TRANSCRIPT = 2**20
 _REQUEST = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
 

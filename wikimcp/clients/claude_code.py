@@ -17,7 +17,7 @@ from wikimcp.clients.text_blocks import TextBlock
 from wikimcp.clients.wiring import Wiring, server_entry, standing_instructions
 
 CLIENT = "claude-code"
-MOST_CHARACTERS = 9_900
+MOST_CHARACTERS: int | None = 9_900
 _SETTINGS = ".claude/settings.json"
 _BRIEFED_AGAIN = ("compact", "clear")
 

@@ -20,23 +20,25 @@ HOOK_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """``command`` starts wikimcp (program and first arguments); ``vault`` is an absolute path."""
+    """``command`` starts wikimcp (program, first arguments), ``options`` go on; ``vault`` is absolute."""
 
     command: tuple[str, ...]
     vault: str
+    options: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
 
     def server(self, mark: Mark, **more: str) -> dict[str, Any]:
         """Return the entry of the server as most clients take it, ``more`` keys first."""
-        args = [*self.command[1:], "serve", self.vault, OPTION, str(mark)]
+        args = [*self.command[1:], "serve", self.vault, *self.options, OPTION, str(mark)]
         return {**more, "command": self.command[0], "args": args}
 
     def hook_line(self, client: str, mark: Mark) -> str:
         """Return the command line of a client's hook, for a shell."""
         asked = [word for pin in self.pins for word in ("--pin", pin)]
         asked += [word for cluster in self.clusters for word in ("--cluster", cluster)]
-        return shlex.join([*self.command, "hook", client, "--vault", self.vault, *asked, OPTION, str(mark)])
+        given = ["hook", client, "--vault", self.vault, *self.options, *asked]
+        return shlex.join([*self.command, *given, OPTION, str(mark)])
 
     def hook(self, client: str, mark: Mark) -> dict[str, Any]:
         """Return one handler of a hook."""
