@@ -75,7 +75,8 @@ class TextBlock:
             for _ in range(place.mark.levels):
                 if text.endswith(newline, 0, start):
                     start -= len(newline)
-        left = text[:start] + text[end:]
+        joint = newline if text[end:] and text[:start] and not text.endswith(("\n", "\r"), 0, start) else ""
+        left = text[:start] + joint + text[end:]
         made = place.mark.folders is not None and not left.strip()
         return Removed(left, made_file=made, folders=place.mark.folders or 0)
 
