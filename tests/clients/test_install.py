@@ -17,7 +17,6 @@ from mcp import Client, StdioServerParameters
 
 from tests.clients.real_configs import AGENTS_MD, BEFORE, CLAUDE_MD, CODEX, MCP_JSON, put, tree
 from wikimcp.cli import main
-from wikimcp.clients import project_files
 from wikimcp.clients.install import CLIENTS
 from wikimcp.clients.jsonc import parse
 from wikimcp.clients.wiring import start_command
@@ -67,10 +66,10 @@ def _entry(project: Path, client: str) -> dict[str, Any]:
     file, outer = SERVER_FILES[client]
     text = (project / file).read_text("utf-8-sig")
     if client == "codex":
-        return tomllib.loads(text)[outer]["wikimcp"]  # type: ignore[no-any-return]
+        return tomllib.loads(text)[outer]["wikimcp"]
     root = parse(text)
     assert root is not None
-    return root.plain[outer]["wikimcp"]  # type: ignore[no-any-return]
+    return root.plain[outer]["wikimcp"]
 
 
 @pytest.mark.parametrize("with_files", [True, False], ids=["into files", "into nothing"])
@@ -198,7 +197,7 @@ def test_what_antigravity_gets(run: Run, project: Path) -> None:
 
 
 def test_what_vscode_and_codex_get(run: Run, project: Path) -> None:
-    put(project, BEFORE["vscode"] | BEFORE["codex"])
+    put(project, {**BEFORE["vscode"], **BEFORE["codex"]})
     _install(run, "vscode")
     _install(run, "codex")
     assert _entry(project, "vscode")["type"] == "stdio"
@@ -286,7 +285,7 @@ def test_a_write_that_fails_in_the_middle_takes_back_the_others(
             raise OSError(28, "No space left on device")
         really(source, target)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(project_files.os, "replace", full_at_the_third)
+    monkeypatch.setattr(os, "replace", full_at_the_third)
     code, _, err = run("install", "claude-code", "--vault", "docs")
     assert code == 1 and "Everything is as it was" in err and len(calls) == 3
     assert tree(project) == before

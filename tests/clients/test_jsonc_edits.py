@@ -63,8 +63,8 @@ def written(draw: st.DrawFn, value: Any, newline: str) -> str:
         rows = [f"{gap()}{draw(written(item, newline))}{gap()}" for item in value]
         brackets = "[]"
     else:
-        return json.dumps(value, ensure_ascii=draw(st.booleans()))
-    trailing = f",{gap()}" if rows and draw(st.booleans()) else ""
+        return json.dumps(value, ensure_ascii=draw(st.sampled_from([True, False])))
+    trailing = f",{gap()}" if rows and draw(st.sampled_from([True, False])) else ""
     return f"{brackets[0]}{','.join(rows) or gap()}{trailing}{brackets[1]}"
 
 
