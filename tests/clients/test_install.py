@@ -407,6 +407,25 @@ def test_wrong_use_is_told_in_one_line(run: Run, project: Path, words: list[str]
     assert not (project / ".cursor").exists()
 
 
+def test_doctor_names_the_clients_of_the_folder(run: Run, project: Path) -> None:
+    def checks() -> dict[str, dict[str, str]]:
+        out = run("doctor", "--vault", "docs", "--state-dir", "../state", "--embedder", "none", "--json")[1]
+        return {check["name"]: check for check in json.loads(out)}
+
+    assert checks()["clients"]["finding"] == "none is wired up in this folder"
+    _install(run, "claude-code")
+    put(
+        project,
+        {".cursor/mcp.json": b'{\n"mcpServers": {', ".vscode/mcp.json": b'{"servers": {"wikimcp": {}}}'},
+    )
+    found = checks()
+    assert "clients" not in found and "codex" not in found
+    assert found["claude-code"]["state"] == "ok"
+    assert ".mcp.json (installed), .claude/settings.json (installed)" in found["claude-code"]["finding"]
+    assert found["cursor"]["state"] == "problem" and "line 2 is broken" in found["cursor"]["finding"]
+    assert found["vscode"]["finding"] == ".vscode/mcp.json (by hand)"
+
+
 def test_the_vault_is_looked_for_from_the_project(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

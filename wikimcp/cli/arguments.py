@@ -20,7 +20,7 @@ Serve a folder of markdown to coding agents: cited context, never answers.
 Start here:
   wikimcp serve ~/notes                      speak MCP over stdin and stdout (for a client's config)
   wikimcp bundle "how do we roll back?"      see what an agent would get for that question
-  wikimcp doctor                             check vault, index and models; says what to do
+  wikimcp doctor                             check vault, index, models, clients; says what to do
 """
 _FOOT = """\
 The vault is --vault, else WIKIMCP_VAULT, else the nearest wikimcp.toml or .wikimcp.yaml upwards, else the
@@ -215,7 +215,7 @@ def _add_looking(verbs: Verbs) -> None:
     )
     verbs.add(
         "doctor",
-        "check install, vault, index and models",
+        "check install, vault, index, models and clients",
         prints="Prints one row for each check, and what to do about it. Exit code 1 when one failed.",
     )
     verbs.add("manifest", "what this vault is, for programs", prints="Prints the manifest of the vault.")

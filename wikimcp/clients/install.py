@@ -84,7 +84,7 @@ def plan_uninstall(client: str, project: ProjectFolder) -> Plan:
 def client_states(project: ProjectFolder) -> Iterator[tuple[str, str, str]]:
     """Yield ``(client, file, state)`` for every file of a client that is in the project.
 
-    The state is ``installed``, ``by hand``, ``absent`` or ``broken: why``.
+    The state is ``installed``, ``installed in part``, ``by hand``, ``absent`` or ``broken: why``.
     """
     for client, parts in CLIENTS.items():
         states: dict[str, list[str]] = {}
@@ -96,7 +96,17 @@ def client_states(project: ProjectFolder) -> Iterator[tuple[str, str, str]]:
                 continue
             if text is not None:
                 states.setdefault(part.file, []).append(part.state(text))
-        yield from ((client, file, sorted(found)[-1]) for file, found in states.items())
+        yield from ((client, file, _together(found)) for file, found in states.items())
+
+
+def _together(states: Sequence[str]) -> str:
+    """Return the state of a file from those of the parts in it."""
+    broken = [state for state in states if state.startswith("broken")]
+    if broken:
+        return broken[0]
+    if len(set(states)) == 1:
+        return states[0]
+    return "installed in part" if "installed" in states else "by hand"
 
 
 def _draft(drafts: dict[str, _Draft], project: ProjectFolder, file: str) -> _Draft:
