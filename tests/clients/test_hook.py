@@ -358,6 +358,29 @@ def test_a_hook_that_takes_too_long_says_nothing_and_leaves(place: Place) -> Non
         assert b"no briefing within" in process.stderr.read()
 
 
+def test_an_index_that_takes_too_long_is_left_in_good_order(place: Place) -> None:
+    script = (
+        "import sys\nfrom wikimcp.cli import hook_verb, main\nhook_verb.INDEX_SECONDS = 0\n"
+        "sys.exit(main(['hook', 'claude-code']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(PROMPT).encode(),
+        capture_output=True,
+        env=place.env,
+        cwd=place.folder,
+    )
+    assert (done.returncode, done.stdout) == (0, b"{}\n")
+    assert done.stderr.count(b"wikimcp hook: ") == 1 and place.states() == [".tries"]
+    assert "dusk" in _context(place.run("claude-code", PROMPT)[0])
+
+
+def test_half_a_pair_of_surrogates_in_a_prompt_is_no_trouble(place: Place) -> None:
+    data = b'{"session_id": "s\\ud83d", "prompt": "when is the lamp trimmed? \\ud83d"}'
+    reply, err = place.run("claude-code", data)
+    assert "dusk" in _context(reply) and err == ""
+
+
 def test_a_briefing_that_comes_too_late_does_not_count(tmp_path: Path) -> None:
     told: list[str] = []
     from wikimcp.clients import claude_code

@@ -95,9 +95,9 @@ def _carry_out(arguments: argparse.Namespace, client: str, plan: Plan, *, done: 
     elif arguments.dry_run:
         lines.append("Nothing was written (--dry-run).")
     else:
-        lines.append(
-            f"{client} is {done}. Start it anew in this project, and let it trust the server if it asks."
-        )
+        lines.append(f"{client} is {done}. Start it anew in this project.")
+        if done == "installed":
+            lines.append("Its first start makes the index; `wikimcp index` makes it now.")
     print_text("\n".join([*lines, *plan.notes]))
     return 0
 

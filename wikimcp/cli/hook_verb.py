@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wikimcp.cli.parsing import settings_flags
-from wikimcp.cli.verbs import local_caller, opened
-from wikimcp.errors import TooLarge, WikimcpError
+from wikimcp.cli.verbs import local_caller
+from wikimcp.errors import TooLarge, Unavailable, WikimcpError
 from wikimcp.settings import HookSettings, debug_wanted, load_hook_settings, load_settings
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from wikimcp.service import WikiService
 
 SECONDS = 10.0
+INDEX_SECONDS = 8.0
 _MOST_INPUT = 64 * 2**20
 _LEAST_BUNDLE = 500  # tokens, of the tool assemble_bundle
 
@@ -128,8 +129,20 @@ def _made_here(arguments: argparse.Namespace, given: HookSettings, request: Brie
     if given.vault:
         flags.setdefault("vault", given.vault)
     settings = load_settings(flags)
-    with opened(settings, vectors="floor") as service:
+    from wikimcp.app import build_service
+
+    service = build_service(settings, background=False)
+    too_long = threading.Timer(INDEX_SECONDS, service.close)  # ends a build in good order
+    too_long.daemon = True
+    too_long.start()
+    try:
+        service.wait_ready("floor")
+        if not service.ready():
+            raise Unavailable("the index is still being made", hint="`wikimcp index` makes it now.")
         return _briefing(service, request, local_caller(settings))
+    finally:
+        too_long.cancel()
+        service.close()
 
 
 def _briefing(service: WikiService, request: BriefingRequest, caller: Caller) -> str:

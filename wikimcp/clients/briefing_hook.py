@@ -103,7 +103,8 @@ class Hook:
 
     def _request(self, event: HookEvent) -> tuple[BriefingRequest, str]:
         """Return what to ask for, and a note where the client takes less than the budget."""
-        asked = replace(self.wanted, prompt=event.prompt[:MOST_PROMPT])
+        prompt = event.prompt[:MOST_PROMPT].encode("utf-8", "replace").decode("utf-8")  # no half pairs
+        asked = replace(self.wanted, prompt=prompt)
         most = self.client.MOST_CHARACTERS
         if most is None:
             return asked, ""
