@@ -70,7 +70,9 @@ def test_antigravity_gets_both_of_its_forms_and_once(place: Place) -> None:
 
 
 @pytest.mark.parametrize("key", ["transcriptPath", "transcript_path"])
-def test_antigravity_tells_sessions_by_transcript_and_reads_the_prompt_there(place: Place, key: str) -> None:
+def test_antigravity_tells_sessions_by_transcript_and_reads_the_prompt_there(
+    place: Place, server: Asked, key: str
+) -> None:
     transcript = place.folder / "transcript.jsonl"
     rows: list[Any] = [
         {"type": "SYSTEM", "content": "hello"},
@@ -81,8 +83,9 @@ def test_antigravity_tells_sessions_by_transcript_and_reads_the_prompt_there(pla
         {"type": "USER_INPUT", "content": "something else"},
     ]
     transcript.write_text("not json\n" + "\n".join(map(json.dumps, rows)), "utf-8")
-    reply, _ = place.run("antigravity", {key: str(transcript), "conversationId": "c-9"})
-    assert "query=when is the lamp trimmed?;" in reply["additionalContext"]
+    place.more = {"WIKIMCP_BASE_URL": server.url}
+    assert place.run("antigravity", {key: str(transcript), "conversationId": "c-9"})[0] != {}
+    assert server.seen[0][3]["prompt"] == "when is the lamp trimmed?"
     assert place.run("antigravity", {key: str(transcript), "conversationId": "c-10"})[0] == {}
 
 
