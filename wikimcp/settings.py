@@ -54,6 +54,8 @@ _VAULT_SIGNALS = (
     *(f"{folder}/{hub}.md" for folder in ("wiki", "openwiki") for hub in ("index", "hot", "overview")),
 )
 
+_OLD_PREFIX = "WIKANTIK_"  # session hooks take their variables by this prefix too, where ours is not set
+
 Layer = Mapping[str, Given]
 """One source of settings: what it gives, by dotted key."""
 
@@ -89,6 +91,25 @@ class Settings:
     briefing: Briefing = field(default_factory=Briefing)
     citations: Citations = field(default_factory=Citations)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookSettings:
+    """What session hooks read from the environment; empty texts are unset. ``budget`` in tokens.
+
+    ``notes`` say what was wrong with a value, in whose place the default stands.
+    """
+
+    base_url: str
+    api_key: str
+    basic_auth: str
+    vault: str
+    pins: tuple[str, ...]
+    clusters: tuple[str, ...]
+    budget: int
+    scope_mode: str
+    state_folder: Path
+    notes: tuple[str, ...] = ()
 
 
 RULES: Mapping[str, Rule] = {
@@ -149,6 +170,38 @@ def load_models(
     values, _ = _merge([*explicit, *project.layers, user], places=places)
     models: Models = _group("models", values)
     return models
+
+
+def load_hook_settings(env: Mapping[str, str] | None = None) -> HookSettings:
+    """Read the variables of session hooks: ours, else those of the older prefix. Raises nothing."""
+    env = os.environ if env is None else env
+    notes: list[str] = []
+
+    def text(name: str) -> str:
+        return (env.get(PREFIX + name) or env.get(_OLD_PREFIX + name) or "").strip()
+
+    def checked(name: str, rule: Rule, default: Any) -> Any:  # noqa: ANN401 - the type its rule names
+        if not text(name):
+            return default
+        try:
+            return read_value(name, Given(text(name), "the environment", Path()), rule=rule)
+        except SettingsError as error:
+            notes.append(str(error))
+            return default
+
+    cache = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME") or Path.home()) / ".cache")
+    return HookSettings(
+        base_url=text("BASE_URL"),
+        api_key=text("API_KEY"),
+        basic_auth=text("BASIC_AUTH"),
+        vault=text("VAULT"),
+        pins=checked("BRIEFING_PINS", Rule("list"), ()),
+        clusters=checked("BRIEFING_CLUSTERS", Rule("list"), ()),
+        budget=checked("BRIEFING_BUDGET", Rule("whole", 200, 24_000), 6_000),
+        scope_mode=checked("BRIEFING_SCOPE_MODE", Rule("text", choices=("prefer", "strict")), "prefer"),
+        state_folder=Path(cache) / "wikimcp-briefing",
+        notes=tuple(notes),
+    )
 
 
 def one_blas_thread() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from wikimcp.cli import main
+from wikimcp.clients.install import CLIENTS
 from wikimcp.settings import RULES
 from wikimcp.tools.registry import TOOLS, load
 from wikimcp.vaults.detect import DIALECTS
@@ -54,6 +57,19 @@ async def test_a_configuration_as_printed_starts_the_server(shape: str, tmp_path
     assert not answer.is_error
     assert answer.structured_content is not None
     assert "dusk" in answer.structured_content["sections"][0]["text"]
+
+
+def test_every_client_has_its_command_and_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = re.findall(r"^\| .*? \| `(wikimcp install .*?)` \| (.*?) \|$", README, re.MULTILINE)
+    assert {shlex.split(command)[2] for command, _ in rows} == set(CLIENTS) and len(rows) == len(CLIENTS)
+    for command, files in rows:
+        program, *words = shlex.split(command)
+        project = tmp_path / words[1]
+        (project / "docs").mkdir(parents=True)
+        monkeypatch.chdir(project)
+        assert program == "wikimcp" and main(words) == 0
+        written = {file.relative_to(project).as_posix() for file in project.rglob("*") if file.is_file()}
+        assert written == set(re.findall(r"`(.*?)`", files))
 
 
 def test_the_tool_table_lists_exactly_the_tools_that_are_built() -> None:

@@ -11,6 +11,7 @@ import textwrap
 from wikimcp import __version__
 from wikimcp.cli.briefing_verb import BRIEFING_VERBS, add_briefing
 from wikimcp.cli.cite import add_cite
+from wikimcp.cli.client_arguments import CLIENT_VERBS, add_client_verbs, add_installed
 from wikimcp.cli.graph_arguments import add_graph
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
 from wikimcp.cli.sparql_arguments import add_sparql
@@ -23,7 +24,7 @@ Serve a folder of markdown to coding agents: cited context, never answers.
 Start here:
   wikimcp serve ~/notes                      speak MCP over stdin and stdout (for a client's config)
   wikimcp bundle "how do we roll back?"      see what an agent would get for that question
-  wikimcp doctor                             check vault, index and models; says what to do
+  wikimcp doctor                             check vault, index, models, clients; says what to do
 """
 _FOOT = """\
 The vault is --vault, else WIKIMCP_VAULT, else the nearest wikimcp.toml or .wikimcp.yaml upwards, else the
@@ -32,7 +33,7 @@ Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wron
 `wikimcp VERB --help` says what a verb prints and gives examples.
 """
 _LATER = {
-    **dict.fromkeys(("install", "uninstall", "hook", "keys"), "sessions and clients"),
+    "keys": "sessions and clients",
     **dict.fromkeys(("init", "refresh", "lint", "ingest", "hot", "okf", "context"), "the compiled wiki"),
 }
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
@@ -53,7 +54,7 @@ def build_parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
     parts = (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_sparql, add_cite)
-    for add in (*parts, _add_keeping):
+    for add in (*parts, _add_keeping, add_client_verbs):
         add(Verbs(verbs, common))
     return parser
 
@@ -126,6 +127,7 @@ def _add_serving(verbs: Verbs) -> None:
         help="let an address other than this machine's own be bound without keys",
     )
     serve.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning or error")
+    add_installed(serve)
     serve.add_argument(
         "--no-watch", dest="watch", action="store_const", const=False, help="do not watch for edits"
     )
@@ -217,7 +219,7 @@ def _add_looking(verbs: Verbs) -> None:
     )
     verbs.add(
         "doctor",
-        "check install, vault, index and models",
+        "check install, vault, index, models and clients",
         prints="Prints one row for each check, and what to do about it. Exit code 1 when one failed.",
     )
     verbs.add("manifest", "what this vault is, for programs", prints="Prints the manifest of the vault.")
@@ -270,5 +272,6 @@ VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
     *("graph", "sparql", "cite", "index", "models", "eval"),
     *BRIEFING_VERBS,
+    *CLIENT_VERBS,
 )
 """Every verb, aliases included; a test keeps this equal to what the parser takes."""

@@ -1,4 +1,4 @@
-"""`wikimcp doctor`: check install, settings, vault, index and models, and say what to do."""
+"""`wikimcp doctor`: check install, settings, vault, index, models and clients, and say what to do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from wikimcp import __version__
@@ -35,7 +36,7 @@ class Check:
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print every check; 1 when one found a problem."""
-    checks = [*_install(), *_service(arguments)]
+    checks = [*_install(), *_service(arguments), *_clients()]
     if getattr(arguments, "json", False):
         print_json([asdict(check) for check in checks])
     else:
@@ -63,6 +64,28 @@ def _install() -> Iterator[Check]:
             )
         else:
             yield Check("ok", name, found)
+
+
+def _clients() -> Iterator[Check]:
+    """Look for clients that are wired up in this folder, the project of whoever asks."""
+    from wikimcp.clients.install import client_states
+    from wikimcp.clients.project_files import ProjectFolder
+
+    found: dict[str, list[tuple[str, str]]] = {}
+    for client, file, state in client_states(ProjectFolder(Path())):
+        if state != "absent":
+            found.setdefault(client, []).append((file, state))
+    for client, files in found.items():
+        broken = [state.removeprefix("broken: ") for _, state in files if state.startswith("broken")]
+        if broken:
+            yield Check("problem", client, "; ".join(broken), "Correct that line.")
+            continue
+        said = ", ".join(f"{file} ({state})" for file, state in files)
+        yield Check("ok", client, said, f"`wikimcp uninstall {client}` takes out what is installed.")
+    if not found:
+        yield Check(
+            "note", "clients", "none is wired up in this folder", "`wikimcp install CLIENT --vault FOLDER`"
+        )
 
 
 def _required() -> list[str]:

@@ -12,9 +12,11 @@ from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
 from wikimcp.cli.briefing_verb import BRIEFING_VERBS, briefing
 from wikimcp.cli.cite import cite
+from wikimcp.cli.client_verbs import install, uninstall
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.graph_verb import graph
+from wikimcp.cli.hook_verb import hook, tell
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
@@ -41,6 +43,9 @@ _VERBS = {
     "eval": evaluate,
     **dict.fromkeys(BRIEFING_VERBS, briefing),
     "sparql": sparql,
+    "install": install,
+    "uninstall": uninstall,
+    "hook": hook,
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 
@@ -61,13 +66,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    except WikimcpError as error:
-        _complain(str(error), error_value(error) if _wants_json(words) else None)
-        return 2 if isinstance(error, _WRONG_USE) else 1
-    except Exception as error:  # the last seam: nobody above would say it in one line
-        fault = Internal(f"{type(error).__name__}: {error}", hint="Set WIKIMCP_DEBUG=1 to see where.")
-        _complain(str(fault), error_value(fault) if _wants_json(words) else None)
-        return 1
+    except Exception as error:
+        if words[:1] == ["hook"]:  # a client may take any other exit code for a refusal of the prompt
+            print("{}")
+            tell(str(error))
+            return 0
+        return _failed(error, words)
+
+
+def _failed(error: Exception, words: Sequence[str]) -> int:
+    if not isinstance(error, WikimcpError):  # the last seam: nobody above would say it in one line
+        error = Internal(f"{type(error).__name__}: {error}", hint="Set WIKIMCP_DEBUG=1 to see where.")
+    _complain(str(error), error_value(error) if _wants_json(words) else None)
+    return 2 if isinstance(error, _WRONG_USE) else 1
 
 
 def _run(words: Sequence[str]) -> int:

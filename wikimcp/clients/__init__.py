@@ -1,0 +1,1 @@
+"""What `wikimcp install` writes for each client, and the hooks that clients run to be briefed."""

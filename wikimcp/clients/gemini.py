@@ -1,0 +1,15 @@
+"""Gemini CLI: the server in `.gemini/settings.json`, under the key `mcpServers`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wikimcp.clients.parts import Part
+from wikimcp.clients.wiring import Wiring, server_entry
+
+CLIENT = "gemini"
+
+
+def parts(wiring: Wiring) -> Sequence[Part]:
+    """Return what is written into a project for Gemini CLI."""
+    return (server_entry(".gemini/settings.json", "mcpServers", wiring),)
