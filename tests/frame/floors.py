@@ -21,7 +21,7 @@ FLOORS: Mapping[str, int] = {
     **dict.fromkeys(("markdown", "settings"), 3),
     **dict.fromkeys(("vaults", "embedders", "lexical", "dense", "triples", "graph", "retrieval"), 4),
     "index": 5,
-    **dict.fromkeys(("tools", "guide", "authoring"), 6),
+    **dict.fromkeys(("tools", "guide", "authoring", "access"), 6),
     "service": 7,
     **dict.fromkeys(("edges", "clients"), 8),
     **dict.fromkeys(("app", "evaluation"), 9),
@@ -66,6 +66,7 @@ OWNERS: Mapping[str, str] = {
     "fastembed": "embedders",
     "rdflib": "triples",
     "pyoxigraph": "triples",
+    "a2a": "edges",
 }
 """Heavy libraries that exactly one file of one unit may import."""
 

@@ -9,6 +9,7 @@ import argparse
 import textwrap
 
 from wikimcp import __version__
+from wikimcp.cli.key_arguments import add_keys
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
 from wikimcp.errors import nearest
 from wikimcp.settings import ADAPTERS, RULES
@@ -28,7 +29,7 @@ Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wron
 `wikimcp VERB --help` says what a verb prints and gives examples.
 """
 _LATER = {
-    **dict.fromkeys(("install", "uninstall", "hook", "keys", "briefing", "cite"), "sessions and clients"),
+    **dict.fromkeys(("install", "uninstall", "hook", "briefing", "cite"), "sessions and clients"),
     **dict.fromkeys(("graph", "sparql"), "the knowledge graph"),
     **dict.fromkeys(("init", "refresh", "lint", "ingest", "hot", "okf", "context"), "the compiled wiki"),
 }
@@ -49,7 +50,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"wikimcp {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
-    for add in (_add_serving, _add_reading, _add_looking, _add_keeping):
+    for add in (_add_serving, _add_reading, _add_looking, _add_keeping, add_keys):
         add(Verbs(verbs, common))
     return parser
 
@@ -264,6 +265,6 @@ def _add_keeping(verbs: Verbs) -> None:
 
 VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
-    *("index", "models", "eval"),
+    *("index", "models", "eval", "keys"),
 )
 """Every verb, aliases included; a test keeps this equal to what the parser takes."""

@@ -12,6 +12,7 @@ from wikimcp.cli import verbs
 from wikimcp.cli.arguments import build_parser, check_first
 from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
+from wikimcp.cli.key_verbs import keys
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
@@ -32,6 +33,7 @@ _VERBS = {
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
+    "keys": keys,
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 
