@@ -102,6 +102,7 @@ def _add_serving(verbs: Verbs) -> None:
         examples=[
             "wikimcp serve ~/notes",
             "wikimcp serve ~/notes --http 127.0.0.1:8808     the endpoint is /mcp",
+            "wikimcp serve ~/notes --http 0.0.0.0:8808       only once there are keys: wikimcp keys --help",
             "wikimcp serve --allow-drafts --log-level debug",
         ],
         more="settings (--set KEY=VALUE, or the variable WIKIMCP_KEY with _ for each dot, or wikimcp.toml):\n"
@@ -113,14 +114,19 @@ def _add_serving(verbs: Verbs) -> None:
         nargs="?",
         const="",
         metavar="HOST:PORT",
-        help="serve over HTTP instead of stdio (default 127.0.0.1:8808)",
+        help="serve over HTTP instead of stdio (default 127.0.0.1:8808): MCP at /mcp, REST under /api, "
+        "described by /api/openapi.json; /healthz, /readyz, /metrics",
     )
     serve.add_argument("--profile", default="knowledge", metavar="NAME", help="the tools to offer: knowledge")
     serve.add_argument(
         "--allow-anonymous",
         action="store_const",
         const=True,
-        help="let an address other than this machine's own be bound without keys",
+        help="answer requests without a key: where there are keys, and on an address other than this "
+        "machine's own",
+    )
+    serve.add_argument(
+        "--a2a", action="store_const", const=True, help="with --http: answer other agents' messages (A2A)"
     )
     serve.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning or error")
     serve.add_argument(

@@ -155,6 +155,15 @@ class View:
         with translated():
             return {rev: json.loads(cell) for rev, cell in cells}
 
+    @cached_property
+    def source_refs(self) -> Mapping[int, tuple[str, ...]]:
+        """The sources that visible pages name, by rev; pages without any are left out."""
+        visible = self.by_rev
+        cells = [(rev, cell) for rev, cell in self.snapshot.catalog.sourced() if rev in visible]
+        with translated():
+            found = ((rev, json.loads(cell).get("sources", ())) for rev, cell in cells)
+            return {rev: tuple(sources) for rev, sources in found if sources}
+
     @property
     def skipped_count(self) -> int:
         """How many files are not served."""

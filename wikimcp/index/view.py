@@ -137,6 +137,10 @@ class Reading:
         """Return the frontmatter of every visible page that has one, by rev."""
         return self.view.frontmatters
 
+    def source_refs(self, page: PageRecord) -> tuple[str, ...]:
+        """Return the sources that a page names."""
+        return self.view.source_refs.get(page.rev, ())
+
     def text(self, page: PageRecord) -> str:
         """Return the file's text as it is now. Raises Stale when it is not what was indexed."""
         found = self._texts.get(page.rev)
