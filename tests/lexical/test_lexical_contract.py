@@ -20,7 +20,7 @@ from wikimcp.errors import StateError
 from wikimcp.ports import LexicalIndex, LexicalSearcher
 
 Open = Callable[[Path], LexicalIndex]
-NOT_MEMBERS = {"documents", "segments", "terms", "words", "writers"}
+NOT_MEMBERS = {"documents", "segments", "statistics", "terms", "words", "writers"}
 OPENERS = {"tantivy": "TantivyIndex"}
 
 

@@ -30,7 +30,7 @@ from wikimcp.index.records import (
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.models import Diagnostic, FileStamp, Section
 
-FORMAT = 3
+FORMAT = 4
 
 _BUSY_SECONDS = 10.0
 _SCHEMA = f"""

@@ -43,7 +43,8 @@ class IndexStore:
     """One vault's index in one process.
 
     ``fingerprint`` names everything that shapes the index (adapter, globs, caps, drafts): servers of
-    another fingerprint keep another index in the same state directory.
+    another fingerprint keep another index in the same state directory. ``keep_hidden``: withheld pages
+    are searched for those who may see them; labelled pages always are.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class IndexStore:
         self._open_lexical = open_lexical
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
         self.key = hashlib.sha256(f"{FORMAT} {self._fingerprint}".encode()).hexdigest()[:12]
-        self._keep_hidden = keep_hidden
+        self.keeps_drafts = keep_hidden
         # Who writes holds the lock first, then the mutex; who reads holds the mutex alone.
         self._lock = ProcessLock(state.root / "write.lock")
         self._mutex = threading.RLock()
@@ -113,7 +114,7 @@ class IndexStore:
             try:
                 if reason:
                     raise StateError(reason)
-                opened = IndexFolder.open(folder, self._open_lexical, keep_hidden=self._keep_hidden)
+                opened = IndexFolder.open(folder, self._open_lexical, keep_hidden=self.keeps_drafts)
                 if opened.catalog.meta().get("fingerprint") != self._fingerprint:
                     raise StateError("it was made with other settings")
                 loaded = self._load_whole(opened)
@@ -328,13 +329,7 @@ class IndexStore:
                 Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
                 for r in self._snapshot.records.values()
             )
-        return IndexWriter(
-            adapter=self.adapter,
-            catalog=opened.catalog,
-            lexical=opened.lexical,
-            withheld=opened.hidden,
-            ledger=self._ledger,
-        )
+        return IndexWriter(adapter=self.adapter, folder=opened, ledger=self._ledger)
 
     # Building
 
@@ -376,7 +371,7 @@ class IndexStore:
         tell("reading", 0)
         folder = self.state.new_index()
         try:
-            opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self._keep_hidden, meta=meta)
+            opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self.keeps_drafts, meta=meta)
             writer = self._writer(opened)
             for snapshot in fill(opened, scan, writer=writer, ledger=self.state.ledger, tell=tell):
                 if snapshot.complete or not serve_old:

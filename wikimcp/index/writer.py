@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 
-from wikimcp.index.catalog import Catalog
 from wikimcp.index.changes import Changes
+from wikimcp.index.folder import IndexFolder
 from wikimcp.index.ledger import Ledger, Sighting
 from wikimcp.index.parse_pool import prepare_all
 from wikimcp.index.prepare import Prepared, Skipped
 from wikimcp.index.records import PageRecord, Row, SkippedFile, page_row
 from wikimcp.models import Scan
-from wikimcp.ports import LexicalIndex, LexicalPage, VaultAdapter
+from wikimcp.ports import LexicalPage, VaultAdapter
 
 Progress = Callable[[str, int, int], None]
 _BATCH = 256
@@ -48,15 +48,12 @@ class IndexWriter:
         self,
         *,
         adapter: VaultAdapter,
-        catalog: Catalog,
-        lexical: LexicalIndex,
-        withheld: LexicalIndex | None,
+        folder: IndexFolder,
         ledger: Ledger,
     ) -> None:
         self._adapter = adapter
-        self._catalog = catalog
-        self._lexical = lexical
-        self._withheld = withheld
+        self._folder = folder
+        self._catalog = folder.catalog
         self._ledger = ledger
 
     def apply(
@@ -116,9 +113,10 @@ class IndexWriter:
         generation = applied.generation + 1
         # The replaced revs are known only when the pages have been read: a lazy iterator.
         removed = _Removed(gone, applied)
-        self._lexical.write(generation=generation, removed=removed, added=pages, fresh=fresh)
-        if self._withheld is not None:
-            self._withheld.write(generation=generation, removed=removed, added=hidden, fresh=fresh)
+        self._folder.lexical.write(generation=generation, removed=removed, added=pages, fresh=fresh)
+        beside = self._folder.make_hidden() if hidden else self._folder.hidden
+        if beside is not None:
+            beside.write(generation=generation, removed=removed, added=hidden, fresh=fresh)
 
     def _store(
         self,
@@ -153,7 +151,7 @@ class IndexWriter:
                 body_rows.append((rev, *item.body[1:]))
                 if record.public:
                     ready.append(replace(item.lexical, rev=rev))
-                elif self._withheld is not None:
+                elif self._folder.keeps(record):
                     hidden.append(replace(item.lexical, rev=rev))
             self._catalog.remove(replaced)
             self._catalog.add(page_rows, body_rows)
