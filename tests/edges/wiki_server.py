@@ -16,11 +16,11 @@ from tests.edges.processes import PATIENCE, HttpServer, environment
 from tests.edges.test_http import JSON_HEADERS, Reply, ask
 
 PAGES = {
-    "open.md": "---\nsources: [RFC 9110, minutes]\n---\n# Open\n\nSee [[board/kestrel]]. The barley is in.\n",
+    "open.md": "---\nsources: [RFC 9110, minutes]\n---\n# Open\n\nSee [[deed 7]]. The barley is in.\n",
     "valve.md": "---\ntags: [ops]\nsource_refs: RFC 9110\n---\n# Valve\n\nThe valve closes at 40 C. #wet\n",
     "ops/a b.md": "---\ntags: [ops]\ntype: runbook\n---\n# Spaced\n\nThe mill grinds.\n\n## Steps\n\nStop.\n",
     "board/kestrel.md": (
-        "---\nvisibility: board\ntags: [kestreltag]\nsources: [the kestrel deed]\n---\n"
+        "---\nvisibility: board\naliases: [deed 7]\ntags: [kestreltag]\nsources: [the kestrel deed]\n---\n"
         "# Kestrel\n\nThe kestrel clause ends in Quillhaven.\n"
     ),
     "draft.md": "---\ndraft: true\nsources: [draft source]\n---\n# Draft\n\nThe osprey memo.\n",
