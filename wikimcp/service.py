@@ -202,17 +202,23 @@ class WikiService:
         Raises NotFound with the nearest names for a tool that does not exist, Unavailable with the
         reason for one that is off, and the tool's own WikimcpError.
         """
-        return self._run(self._tool(name, _audience(caller)), arguments, caller)
+        return self._finished(self._tool(name, _audience(caller)), arguments, caller)
 
     def source_refs(self, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         """Return the sources that pages name, as a tool would; its arguments are in ``source_refs_spec``."""
-        return self._run(SOURCE_REFS, arguments, caller)
+        return self._finished(SOURCE_REFS, arguments, caller)
 
     def source_refs_spec(self) -> ToolSpec:
         """Return the arguments and the result of ``source_refs``, which is no tool of the MCP list."""
         return self._spec(SOURCE_REFS)
 
-    def _run(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
+    def _finished(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
+        result, context = self._run(tool, arguments, caller)
+        answer = finish(tool, result, context)
+        return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
+
+    def _run(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> tuple[Any, ToolContext]:
+        """Bind the arguments and run the tool over what the caller may see."""
         params, notes = bind_arguments(tool, arguments)
         asked = bool(getattr(params, "include_drafts", False))
         audience = Audience(drafts=asked and caller.may_see_drafts, labels=caller.labels)
@@ -230,9 +236,7 @@ class WikiService:
             result = tool.run(reading, params, context)
             return result, context
 
-        result, context = self._read(audience, run)
-        answer = finish(tool, result, context)
-        return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
+        return self._read(audience, run)
 
     def _tool(self, name: str, audience: Audience) -> AnyTool:
         tools, off = self._available(audience)

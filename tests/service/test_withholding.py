@@ -19,7 +19,7 @@ BODY = (
 )
 FRONT = (
     "title: Merger\nsummary: A merger.\ntags: [mergertag, ops]\ncluster: merger\ntype: merger-memo\n"
-    "author: Mira Osprey\naliases: [the deal]\nid: 01MERGER\nstatus: {status}\n"
+    "author: Mira Osprey\nsources: [Osprey ledger 4411]\naliases: [the deal]\nid: 01MERGER\nstatus: {status}\n"
 )
 SECRETS = ("quillhaven", "osprey", "4411", "01merger")
 WORDS = ["merger", "Quillhaven", "osprey valve", "barley", "figure 4411", "zzyzx quillhaven", "vrell"]

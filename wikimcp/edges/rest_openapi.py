@@ -64,11 +64,7 @@ def openapi(
             )
         }  # fmt: skip
     if graph:
-        for path, name, about in (
-            ("/api/graph", "graph", "Every visible node and edge of the graph."),
-            ("/api/graph/neighborhood", "neighborhood", "The graph around one node."),
-        ):
-            paths[path] = {"get": _operation(name, about, _json(_ANY), errors=_LOOKUP)}
+        paths |= _graph()
     return {
         "openapi": "3.1.0",
         "info": {"title": "wikimcp", "version": version, "description": _ABOUT},
@@ -129,6 +125,30 @@ def _briefing(tool: ToolSpec) -> dict[str, Any]:
     for operation in item.values():
         operation.setdefault("parameters", []).append(shape)
     return item
+
+
+def _graph() -> dict[str, Any]:
+    whole = _operation("graph", "Every visible node and edge of the graph.", _json(_ANY))
+    node = {"name": "node", "in": "query", "required": True, "schema": {"type": "string", "minLength": 1}}
+    node["description"] = "A node id, or any name of a page"
+    bounds = [
+        {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "schema": {"type": "integer", "minimum": 1, "maximum": most},
+            "description": about,
+        }
+        for name, most, about in (("depth", 4, "How many edges far"), ("limit", 2_000, "Most nodes"))
+    ]
+    around = _operation(
+        "neighborhood",
+        "The graph around one node.",
+        _json(_ANY),
+        parameters=[node, *bounds],
+        errors=_LOOKUP,
+    )
+    return {"/api/graph": {"get": whole}, "/api/graph/neighborhood": {"get": around}}
 
 
 def _asking(tool: ToolSpec, name: str, content: Mapping[str, Any]) -> dict[str, Any]:

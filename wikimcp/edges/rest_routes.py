@@ -23,11 +23,12 @@ from wikimcp.edges.rest_answers import (
 )
 from wikimcp.edges.rest_openapi import openapi
 from wikimcp.errors import Ambiguous, BadArgument, NotFound, Unavailable, WikimcpError
-from wikimcp.models import Caller
 from wikimcp.service import ToolAnswer, WikiService
 
 PAGE_FORMATS = ("metadata", "markdown", "outline")
 BRIEFING_FORMATS = ("md", "json")
+NEIGHBORHOOD_BOUNDS: Mapping[str, int] = {"depth": 4, "limit": 2_000}
+"""Whole numbers that /api/graph/neighborhood takes, from 1 to these."""
 ONLY_BY_FILTER = frozenset({"status", "updated_since", "stale_days", "verified", "tag"})
 """Arguments of /api/pages that the tool list_pages_by_filter has and list_pages has not."""
 
@@ -70,10 +71,12 @@ class RestRoutes:
         """Answer with what an agent should know before it starts: markdown, or JSON by ``format``."""
         arguments = await arguments_of(request)
         shape = _choice("format", arguments.pop("format", "md"), BRIEFING_FORMATS)
-        answer = await self._answer(request, "get_briefing", arguments)
+        brief = self._part("briefing", "the briefing")
+        caller = self._calls.caller_of(request)
+        answer = await self._calls.run("the briefing", lambda: brief(arguments, caller))
         if shape == "md":
-            return text_answer(request, clean_text(answer.text), MARKDOWN)
-        return json_answer(request, answer.structured or {"markdown": answer.text})
+            return text_answer(request, clean_text(answer.markdown), MARKDOWN)
+        return json_answer(request, answer.data)
 
     async def manifest(self, request: Request) -> Response:
         """Answer with what this wiki is."""
@@ -118,19 +121,38 @@ class RestRoutes:
 
     async def graph(self, request: Request) -> Response:
         """Answer with every node and edge of the graph projection."""
-        return await self._graph(request, "graph")
+        project = self._part("graph", "the graph projection")
+        _take_none(request)
+        caller = self._calls.caller_of(request)
+        return json_answer(request, await self._calls.run("the graph", lambda: project(caller)))
 
     async def neighborhood(self, request: Request) -> Response:
         """Answer with the part of the graph around one node."""
-        return await self._graph(request, "neighborhood")
+        around = self._part("neighborhood", "the graph projection")
+        arguments = query_arguments(request)
+        node = arguments.pop("node", "")
+        if not isinstance(node, str) or not node.strip():
+            raise BadArgument("a node is needed, one", hint="As in node=page:index, or any name of a page.")
+        bounds = {
+            name: _whole(name, arguments.pop(name), most)
+            for name, most in NEIGHBORHOOD_BOUNDS.items()
+            if name in arguments
+        }
+        if arguments:
+            raise BadArgument(
+                f"there is no argument {next(iter(arguments))[:60]!r} here",
+                hint=f"There are: node, {', '.join(NEIGHBORHOOD_BOUNDS)}.",
+            )
+        caller = self._calls.caller_of(request)
+        found = await self._calls.run("the graph", lambda: around(clean_text(node), caller, **bounds))
+        return json_answer(request, found)
 
-    async def _graph(self, request: Request, method: str) -> Response:
-        found: Callable[[dict[str, Any], Caller], Mapping[str, Any]] | None
-        found = getattr(self._service, method, None)
+    def _part(self, method: str, named: str) -> Callable[..., Any]:
+        """Return a method of the service that only some versions have. Raises Unavailable."""
+        found: Callable[..., Any] | None = getattr(self._service, method, None)
         if found is None:
-            raise Unavailable("the graph projection is not built yet", hint="See /api/openapi.json.")
-        caller, arguments = self._calls.caller_of(request), query_arguments(request)
-        return json_answer(request, await self._calls.run("the graph", lambda: found(arguments, caller)))
+            raise Unavailable(f"{named} is not built yet", hint="See /api/openapi.json for what is.")
+        return found
 
     async def openapi(self, request: Request) -> Response:
         """Answer with the OpenAPI document of what can be asked now."""
@@ -159,6 +181,12 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if value in choices:
         return str(value)
     raise BadArgument(f"{name} must be one of {', '.join(choices)}", hint=f"As in {name}={choices[0]}.")
+
+
+def _whole(name: str, value: object, most: int) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= most:
+        return int(value)
+    raise BadArgument(f"{name} must be a whole number from 1 to {most}", hint=f"As in {name}=1.")
 
 
 def _take_none(request: Request) -> None:
