@@ -132,7 +132,7 @@ def serve(settings: Settings, *, http: tuple[str, int] | None) -> int:
         cors_origins=wanted.cors_origins,
         limits=RateLimits(wanted.rate_per_minute, burst=wanted.rate_burst),
         time_limit=wanted.time_limit,
-        a2a=wanted.a2a,
+        a2a=wanted.agent_to_agent,
     )
     return serve_http(
         build_service(settings),

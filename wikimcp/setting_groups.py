@@ -109,7 +109,7 @@ class Http:
     rate_per_minute: int = declared("whole", 1_200, between=(0, 10**9))
     rate_burst: int = declared("whole", 240, between=(1, 10**9))
     time_limit: float = declared("number", 60.0, between=(1, 3_600))
-    a2a: bool = declared("flag", False)
+    agent_to_agent: bool = declared("flag", False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,6 +228,12 @@ def _consistent(settings: Settings) -> Settings:
             f"coverage.partial_similarity ({partial:g}) is above coverage.strong_similarity ({strong:g})",
             hint="Partial evidence is the weaker one: swap the two or leave both unset.",
         )
+    chosen = "http.keys_file" in settings.origins  # the default may lie in a vault that is one's home
+    if chosen and settings.http.keys_file.resolve().is_relative_to(settings.vault.resolve()):
+        raise SettingsError(
+            "http.keys_file lies inside the vault",
+            hint="The vault is never written to: keep the keys in your config folder.",
+        )
     return settings
 
 

@@ -59,7 +59,7 @@ def test_the_help_lists_no_verb_that_is_not_there(capsys: pytest.CaptureFixture[
     assert main(["--help"]) == 0
     first_words = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert "bundle" in first_words
-    assert first_words.isdisjoint({"install", "hook", "keys", "briefing", "sparql", "graph", "lint", "init"})
+    assert first_words.isdisjoint({"install", "hook", "briefing", "sparql", "graph", "lint", "init"})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ def add_keys(verbs: Verbs) -> None:
     keys = verbs.add(
         "keys",
         "create, list or revoke API keys for HTTP",
-        prints="A new key is printed once, on stdout; only its hash is stored. Servers that run see new and "
+        prints="Prints a new key once, on stdout; only its hash is stored. Servers that run see new and "
         "revoked keys at once. Once there is a key, `serve --http` answers nobody without one.",
         examples=[
             "wikimcp keys create ci                                 may read",

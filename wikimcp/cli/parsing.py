@@ -103,6 +103,6 @@ _SETTING_OPTIONS: Mapping[str, str] = {
     "log_level": "log_level",
     "drafts.allow": "allow_drafts",
     "http.allow_anonymous": "allow_anonymous",
-    "http.a2a": "a2a",
+    "http.agent_to_agent": "a2a",
     "watch": "watch",
 }
