@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,17 @@ def kestrel(wiki: LiveWiki, front: str) -> None:
     )
 
 
+def undated(wiki: LiveWiki) -> None:
+    """Give all files one time: two vaults are never written within one second for sure."""
+    for file in wiki.vault.rglob("*.md"):
+        os.utime(file, ns=(10**18, 10**18))
+
+
 def wiki_at(folder: Path, **flags: object) -> LiveWiki:
     folder.mkdir()
     wiki = LiveWiki(folder, watch=False, **flags)
     common(wiki)
+    undated(wiki)
     return wiki
 
 
@@ -119,6 +127,7 @@ def test_pages_of_other_labels_and_drafts_leave_no_trace_for_who_has_one_label(
         more.write("pay.md", "---\nvisibility: staff\n---\n# Pay\n\nKestrel clause Quillhaven pay. " * 3)
         more.write("draft.md", "---\ndraft: true\n---\n# Draft\n\nBarley barley valve kestrel pay.\n")
         for wiki in (only, more):
+            undated(wiki)
             settled(wiki, BOARD)
         expected, now = told(only, BOARD), told(more, BOARD)
         for question in expected:
@@ -167,3 +176,24 @@ def test_a_vault_whose_every_page_is_labelled_has_tools_for_who_may_read_it(tmp_
             wiki.call("list_pages", STAFF)
     finally:
         wiki.stop()
+
+
+def test_two_servers_of_one_vault_both_find_the_first_labelled_page(tmp_path: Path) -> None:
+    first = wiki_at(tmp_path / "w")
+    second = LiveWiki(tmp_path / "w", watch=False)
+    try:
+        for wiki in (first, second):
+            assert wiki.call("list_pages")["total"] == 3
+        kestrel(first, "visibility: board\n")
+        for wiki in (first, second, first):
+            assert wiki.call("assemble_bundle", BOARD, query="Quillhaven")["sections"]
+            assert not wiki.call("assemble_bundle", query="Quillhaven")["sections"]
+        kestrel(second, "visibility: staff\n")
+        for wiki in (second, first):
+            assert wiki.call("assemble_bundle", STAFF, query="Quillhaven")["sections"]
+            assert not wiki.call("assemble_bundle", BOARD, query="Quillhaven")["sections"]
+        index = next(path for path in first.state.rglob("hidden"))
+        assert not (index.parent / "hidden-new").exists()
+    finally:
+        first.stop()
+        second.stop()

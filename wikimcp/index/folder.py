@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,15 +68,23 @@ class IndexFolder:
         return not page.withheld or self._drafts
 
     def make_hidden(self) -> LexicalIndex:
-        """Return the index of hidden pages, made where it is missing. Under the write lock only."""
+        """Return the index of hidden pages, made where it is missing. Under the write lock only.
+
+        It is made aside and put in place whole: who opens half an index would make it anew.
+        """
+        self._find_hidden()
         if self.hidden is None:
-            self.hidden = self._open_lexical(self.path / "hidden")
+            aside, place = self.path / "hidden-new", self.path / "hidden"
+            shutil.rmtree(aside, ignore_errors=True)
+            self._open_lexical(aside).close()
+            os.replace(aside, place)
+            self.hidden = self._open_lexical(place)
         return self.hidden
 
     def _find_hidden(self) -> None:
         """Open the index of hidden pages once another process has made it."""
         if self.hidden is None and (self.path / "hidden").is_dir():
-            self.make_hidden()
+            self.hidden = self._open_lexical(self.path / "hidden")
 
     def load(self, *, since: int = 0) -> Loaded | None:
         """Read pages from rev ``since`` on, with searchers of the same generation.
