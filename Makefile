@@ -16,10 +16,10 @@ given    = $(if $(filter file,$(origin $(1))),,--$(2) "$($(1))")
 CHECKS  := $(VENV)/.installed-checks-$(subst $(comma),-,$(EXTRAS))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format fuzz bench eval clean
+.PHONY: help demo test lint types format fuzz bench eval conformance clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(RUN) ## index the sample vault, ask it over MCP, print what an agent gets
 	@$(BIN)/python benchmarks/demo.py
@@ -48,6 +48,9 @@ eval: $(RUN) ## measure retrieval: make eval CORPUS=... QUESTIONS=...
 	@test -d "$(CORPUS)" && test -f "$(QUESTIONS)" || { \
 		echo "make eval needs a corpus and its questions: make eval CORPUS=folder QUESTIONS=file.csv" >&2; exit 1; }
 	$(BIN)/wikimcp eval "$(CORPUS)" "$(QUESTIONS)" --mode all
+
+conformance: $(RUN) ## the protocol's own scenarios against the HTTP server (needs npm, else says so)
+	@$(BIN)/python tests/conformance/run.py $(VENV)/conformance
 
 clean: ## remove the virtual environment, caches and build output
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

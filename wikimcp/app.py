@@ -162,16 +162,26 @@ def serve(settings: Settings, *, http: tuple[str, int] | None) -> int:
         service = build_service(settings)
         caller = Caller(name="stdio", may_see_drafts=drafts)
         return serve_stdio(service, wire, caller=caller, log_level=settings.log_level)
-    from wikimcp.edges.http import serve_http
+    from wikimcp.access.key_file import KeyFile
+    from wikimcp.edges.http import HttpOptions, serve_http
+    from wikimcp.edges.rate_limits import RateLimits
 
     host, port = http
-    service = build_service(settings)
+    wanted = settings.http
+    options = HttpOptions(
+        allowed_hosts=wanted.allowed_hosts,
+        cors_origins=wanted.cors_origins,
+        limits=RateLimits(wanted.rate_per_minute, burst=wanted.rate_burst),
+        time_limit=wanted.time_limit,
+        a2a=wanted.agent_to_agent,
+    )
     return serve_http(
-        service,
+        build_service(settings),
         host=host,
         port=port,
         caller=Caller(name="http", may_see_drafts=drafts),
-        allow_anonymous=settings.http.allow_anonymous,
-        allowed_hosts=settings.http.allowed_hosts,
+        keys=KeyFile(wanted.keys_file),
+        allow_anonymous=wanted.allow_anonymous,
+        options=options,
         log_level=settings.log_level,
     )

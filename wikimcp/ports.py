@@ -201,6 +201,19 @@ class LexicalHits:
     interpreted_as: str
 
 
+class LexicalStatistics(Protocol):
+    """What scoring counts: live documents, and those that hold a token in a field of the member."""
+
+    page_count: int
+    chunk_count: int
+
+    def pages(self, field: str, token: str) -> int:
+        """Return how many pages hold a token."""
+
+    def chunks(self, field: str, token: str) -> float:
+        """Return how many chunks hold a token."""
+
+
 class LexicalSearcher(Protocol):
     """A point-in-time reader of a lexical index."""
 
@@ -216,6 +229,12 @@ class LexicalSearcher(Protocol):
 
     def analyze(self, text: str) -> list[str]:
         """Return the stems of a text in order, as they are indexed (stop words included)."""
+
+    def statistics(self, among: frozenset[int] | None = None) -> LexicalStatistics:
+        """Return what this reader counts, of pages with these revs only when given."""
+
+    def under(self, statistics: Sequence[LexicalStatistics]) -> LexicalSearcher:
+        """Return this reader with scores and terms by the sums of ``statistics``: of one member all."""
 
 
 class LexicalIndex(Protocol):

@@ -30,6 +30,7 @@ from wikimcp.tools.arguments import bind_arguments
 from wikimcp.tools.contract import AnyTool, BriefingSettings, CoverageSettings, IndexStamp, ToolContext
 from wikimcp.tools.registry import Backends, available
 from wikimcp.tools.schemas import input_schema, output_schema
+from wikimcp.tools.source_refs import TOOL as SOURCE_REFS
 
 _TRIES = 6  # an answer is made again while the files behind it change
 _PATIENT_TRIES = 3  # then it is made without those that keep changing
@@ -170,18 +171,21 @@ class WikiService:
         """The server instructions, under 2,000 characters."""
         return instructions(self._names())
 
-    def _available(self) -> tuple[list[AnyTool], Mapping[str, str]]:
-        return available(self._backends())
+    def _available(self, audience: Audience = ANONYMOUS) -> tuple[list[AnyTool], Mapping[str, str]]:
+        return available(self._backends(audience))
 
     def _names(self) -> tuple[str, ...]:
         return tuple(tool.name for tool in self._available()[0])
 
-    def _backends(self) -> Backends:
-        """Tell what is present and healthy; a vault that is still being read counts as having pages."""
+    def _backends(self, audience: Audience) -> Backends:
+        """Tell what is present and healthy; a vault that is still being read counts as having pages.
+
+        Where no page is open to all, whose labels open some has pages all the same.
+        """
         keeper, reasons = self.keeper, dict(self.options.reasons or {})
         snapshot = keeper.store.snapshot
         if snapshot is not None:
-            pages = not snapshot.complete or bool(snapshot.visible(ANONYMOUS))
+            pages = not snapshot.complete or bool(snapshot.visible(audience))
         else:
             pages = keeper.failure is None
             if keeper.failure is not None:
@@ -200,9 +204,9 @@ class WikiService:
             reasons=reasons,
         )
 
-    def tools(self) -> list[ToolSpec]:
-        """Return the tools whose backends are present now."""
-        return [self._spec(tool) for tool in self._available()[0]]
+    def tools(self, caller: Caller | None = None) -> list[ToolSpec]:
+        """Return the tools whose backends are present now, for a caller or for anybody."""
+        return [self._spec(tool) for tool in self._available(_audience(caller))[0]]
 
     def off_tools(self) -> dict[str, str]:
         """Return the tools that are not registered, with the reason for each."""
@@ -233,14 +237,24 @@ class WikiService:
         Raises NotFound with the nearest names for a tool that does not exist, Unavailable with the
         reason for one that is off, and the tool's own WikimcpError.
         """
-        tool = self._tool(name)
+        return self._finished(self._tool(name, _audience(caller)), arguments, caller)
+
+    def source_refs(self, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
+        """Return the sources that pages name, as a tool would; its arguments are in ``source_refs_spec``."""
+        return self._finished(SOURCE_REFS, arguments, caller)
+
+    def source_refs_spec(self) -> ToolSpec:
+        """Return the arguments and the result of ``source_refs``, which is no tool of the MCP list."""
+        return self._spec(SOURCE_REFS)
+
+    def _finished(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         result, context = self._run(tool, arguments, caller)
         answer = finish(tool, result, context)
         return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
 
     def briefing(self, arguments: Mapping[str, Any], caller: Caller) -> BriefingAnswer:
         """Return what get_briefing gives, as markdown and as data. Raises like ``call``."""
-        result, _ = self._run(self._tool("get_briefing"), arguments, caller)
+        result, _ = self._run(self._tool("get_briefing", _audience(caller)), arguments, caller)
         return BriefingAnswer(result.text, result.facts.wire())
 
     def _run(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> tuple[Any, ToolContext]:
@@ -271,11 +285,11 @@ class WikiService:
             if "triples" in tool.needs:
                 self._compare_tools()  # only asking shows whether its worker runs
 
-    def _tool(self, name: str) -> AnyTool:
-        tools, off = self._available()
+    def _tool(self, name: str, audience: Audience) -> AnyTool:
+        tools, off = self._available(audience)
         if name in off:  # perhaps no longer: its backend may have come since somebody looked
             self.keeper.freshen()
-            tools, off = self._available()
+            tools, off = self._available(audience)
         for tool in tools:
             if tool.name == name:
                 return tool
@@ -418,5 +432,5 @@ class WikiService:
         )
 
 
-def _audience(caller: Caller) -> Audience:
-    return Audience(labels=caller.labels) if caller.labels else ANONYMOUS
+def _audience(caller: Caller | None) -> Audience:
+    return Audience(labels=caller.labels) if caller is not None and caller.labels else ANONYMOUS

@@ -93,12 +93,23 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """The HTTP edge: address, extra Host values, and whether it may bind openly without a key."""
+    """The HTTP edge: its address, extra Host values, who may ask without a key, and how often.
+
+    ``allow_anonymous``: an open address may be bound without a key, and where there are keys requests
+    without one are answered too. ``cors_origins``: web pages that may ask. ``rate_per_minute`` (0: any
+    number) and ``rate_burst`` hold for each key, and for each address that asks without one.
+    """
 
     host: str = declared("text", "127.0.0.1")
     port: int = declared("whole", 8808, between=(0, 65_535))
     allowed_hosts: tuple[str, ...] = declared("list", ())
     allow_anonymous: bool = declared("flag", False)
+    keys_file: Path = declared("path", lambda: Places.of_user().config / "keys.json")
+    cors_origins: tuple[str, ...] = declared("list", ())
+    rate_per_minute: int = declared("whole", 1_200, between=(0, 10**9))
+    rate_burst: int = declared("whole", 240, between=(1, 10**9))
+    time_limit: float = declared("number", 60.0, between=(1, 3_600))
+    agent_to_agent: bool = declared("flag", False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,12 +164,35 @@ def load_models(
     places: Places | None = None,
 ) -> Models:
     """Load the settings of embedding models alone: no vault is needed. Raises SettingsError."""
+    models: Models = _load_group("models", flags, env, cwd=cwd, places=places)
+    return models
+
+
+def load_http(
+    flags: Mapping[str, object],
+    env: Mapping[str, str] | None = None,
+    *,
+    cwd: Path | None = None,
+    places: Places | None = None,
+) -> Http:
+    """Load the settings of the HTTP edge alone: no vault is needed. Raises SettingsError."""
+    http: Http = _load_group("http", flags, env, cwd=cwd, places=places)
+    return http
+
+
+def _load_group(
+    name: str,
+    flags: Mapping[str, object],
+    env: Mapping[str, str] | None,
+    *,
+    cwd: Path | None,
+    places: Places | None,
+) -> Any:  # noqa: ANN401 - the group's own class
     cwd = Path.cwd() if cwd is None else cwd
     places = Places.of_user() if places is None else places
     explicit, project, user = _sources(flags, env, cwd=cwd, places=places)
     values, _ = _merge([*explicit, *project.layers, user], places=places)
-    models: Models = _group("models", values)
-    return models
+    return _group(name, values)
 
 
 def load_hook_settings(env: Mapping[str, str] | None = None) -> HookSettings:
@@ -243,7 +266,10 @@ def looks_like_vault(folder: Path) -> bool:
 
 def _merge(layers: Sequence[Layer], *, places: Places) -> tuple[dict[str, Any], dict[str, str]]:
     """Take each key from the strongest layer that has it; the values of every layer are checked."""
-    values: dict[str, Any] = {"models.dir": places.data / "models"}
+    values: dict[str, Any] = {
+        "models.dir": places.data / "models",
+        "http.keys_file": places.config / "keys.json",
+    }
     origins: dict[str, str] = {}
     for layer in reversed(layers):
         for key, given in layer.items():
@@ -263,6 +289,12 @@ def _consistent(settings: Settings) -> Settings:
         raise SettingsError(
             f"coverage.partial_similarity ({partial:g}) is above coverage.strong_similarity ({strong:g})",
             hint="Partial evidence is the weaker one: swap the two or leave both unset.",
+        )
+    chosen = "http.keys_file" in settings.origins  # the default may lie in a vault that is one's home
+    if chosen and settings.http.keys_file.resolve().is_relative_to(settings.vault.resolve()):
+        raise SettingsError(
+            "http.keys_file lies inside the vault",
+            hint="The vault is never written to: keep the keys in your config folder.",
         )
     return settings
 

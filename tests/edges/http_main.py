@@ -3,7 +3,15 @@
 import sys
 
 from tests.edges.tiny_service import TinyService
-from wikimcp.edges.http import serve_http
+from wikimcp.edges.http import HttpOptions, serve_http
 
 host, port, *key = sys.argv[1:]
-sys.exit(serve_http(TinyService(), host=host, port=int(port), api_key=key[0] if key else None, time_limit=20))
+sys.exit(
+    serve_http(
+        TinyService(),
+        host=host,
+        port=int(port),
+        api_key=key[0] if key else None,
+        options=HttpOptions(time_limit=20),
+    )
+)

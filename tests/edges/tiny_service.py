@@ -73,7 +73,7 @@ class TinyService(WikiService):
     def subscribe(self, on_tools_changed: Callable[[], None]) -> None:
         self._listeners.append(on_tools_changed)
 
-    def tools(self) -> list[ToolSpec]:
+    def tools(self, caller: Caller | None = None) -> list[ToolSpec]:
         listed = [
             _spec("echo", "title", output=ECHO_OUTPUT),
             _spec("say", "text"),

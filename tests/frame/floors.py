@@ -23,7 +23,7 @@ FLOORS: Mapping[str, int] = {
         ("vaults", "embedders", "lexical", "dense", "triples", "graph", "retrieval", "citations"), 4
     ),
     "index": 5,
-    **dict.fromkeys(("tools", "guide", "authoring"), 6),
+    **dict.fromkeys(("tools", "guide", "authoring", "access"), 6),
     "service": 7,
     **dict.fromkeys(("edges", "clients"), 8),
     **dict.fromkeys(("app", "evaluation"), 9),
@@ -50,7 +50,7 @@ SHARED: Mapping[str, frozenset[str]] = {
     "embedders": frozenset(
         {"bert_onnx", "catalog", "hub", "model_directory", "model_store", "staging", "weights", "wheel"}
     ),
-    "lexical": frozenset({"documents", "segments", "terms", "vocabulary", "words", "writers"}),
+    "lexical": frozenset({"documents", "segments", "statistics", "terms", "vocabulary", "words", "writers"}),
     "dense": frozenset({"scoring"}),
     "triples": frozenset({"answers", "frames", "gate", "serving", "terms", "tokens", "vocabulary", "worker"}),
 }
@@ -71,6 +71,7 @@ OWNERS: Mapping[str, str] = {
     "fastembed": "embedders",
     "rdflib": "triples",
     "pyoxigraph": "triples",
+    "a2a": "edges",
 }
 """Heavy libraries that exactly one file of one unit may import."""
 

@@ -12,7 +12,7 @@ import pytest
 
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
 from wikimcp.setting_groups import Models, Places
-from wikimcp.settings import Settings, debug_wanted, load_models, load_settings
+from wikimcp.settings import Settings, debug_wanted, load_http, load_models, load_settings
 
 
 @pytest.fixture
@@ -59,9 +59,24 @@ def test_every_key_has_its_default(places: Places, vault: Path) -> None:
 def test_settings_can_be_made_by_hand_and_load_equals_them(places: Places, vault: Path) -> None:
     loaded = _load(places, vault, {"vault": ".", "models.dir": "/models"})
     by_hand = Settings(
-        vault=vault, state_dir=loaded.state_dir, models=type(loaded.models)(dir=Path("/models"))
+        vault=vault,
+        state_dir=loaded.state_dir,
+        models=type(loaded.models)(dir=Path("/models")),
+        http=type(loaded.http)(keys_file=places.config / "keys.json"),
     )
     assert loaded == by_hand
+
+
+def test_the_http_settings_are_loaded_without_a_vault(places: Places, tmp_path: Path) -> None:
+    (places.config / "config.toml").write_text("[http]\nrate_burst = 7\ncors_origins = 'https://a.example'\n")
+    http = load_http({}, {"WIKIMCP_HTTP_RATE_PER_MINUTE": "0"}, cwd=tmp_path, places=places)
+    assert http.keys_file == places.config / "keys.json"
+    assert (http.rate_burst, http.rate_per_minute, http.cors_origins) == (7, 0, ("https://a.example",))
+
+
+def test_a_file_of_keys_inside_the_vault_is_refused(places: Places, vault: Path) -> None:
+    error = _refusal(places, vault, {"vault": ".", "http.keys_file": "keys.json"})
+    assert "http.keys_file lies inside the vault" in error.message
 
 
 def test_flags_win_over_environment_over_the_vaults_file_over_the_users_file(

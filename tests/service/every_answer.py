@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from tests.service.every_route import every_route
 from wikimcp.errors import WikimcpError
 from wikimcp.models import Caller
 from wikimcp.service import WikiService
@@ -120,6 +121,9 @@ def everything(service: WikiService, caller: Caller, calls: Calls, *, scores: bo
         told[f"around {name}"] = _around(service, caller, name)
     told["manifest"] = service.manifest(caller)
     told["status"] = service.status(caller)
+    words = [str(arguments["query"]) for tool, arguments in calls if tool == "retrieve_context"]
+    pages = [str(arguments["slug"]) for tool, arguments in calls if tool == "get_page"]
+    told |= every_route(service, caller, words, pages)
     return {key: _plain(value, scores) for key, value in told.items()}
 
 

@@ -19,7 +19,7 @@ BODY = (
 )
 FRONT = (
     "title: Merger\nsummary: A merger.\ntags: [mergertag, ops]\ncluster: merger\ntype: merger-memo\n"
-    "author: Mira Osprey\naliases: [the deal]\nid: 01MERGER\nstatus: {status}\n"
+    "author: Mira Osprey\nsources: [Osprey ledger 4411]\naliases: [the deal]\nid: 01MERGER\nstatus: {status}\n"
 )
 CITED = ' It [closes](cite://01MERGER/Merger "The merger closes"), see [it](cite://01MERGER?v=1) too.'
 SECRETS = ("quillhaven", "osprey", "4411", "01merger")

@@ -266,9 +266,7 @@ def test_a_version_of_the_frontmatter_is_not_mixed_with_the_ledgers_count(sample
 
 def test_parts_that_cannot_be_made_are_named_and_cost_no_other(tmp_path: Path) -> None:
     with wiki_of(tmp_path, {"a.md": "# A\n\nThe limit is 40 tons.\n"}, embedder="none") as works:
-        found = asked(works, slug="a")
-        assert found["degraded"] == ["staleCitations: there is no citation index"]
-        assert "staleCitations" in found["missingFields"] and "staleCitations" not in found
+        assert asked(works, slug="a")["degraded"] == []
         for ledger in (tmp_path / "state").rglob("ledger*"):
             ledger.unlink()
         found = asked(works, slug="a")

@@ -13,6 +13,7 @@ from wikimcp.cli.briefing_verb import BRIEFING_VERBS, add_briefing
 from wikimcp.cli.cite import add_cite
 from wikimcp.cli.client_arguments import CLIENT_VERBS, add_client_verbs, add_installed
 from wikimcp.cli.graph_arguments import add_graph
+from wikimcp.cli.key_arguments import add_keys
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
 from wikimcp.cli.sparql_arguments import add_sparql
 from wikimcp.errors import nearest
@@ -33,7 +34,6 @@ Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wron
 `wikimcp VERB --help` says what a verb prints and gives examples.
 """
 _LATER = {
-    "keys": "sessions and clients",
     **dict.fromkeys(("init", "refresh", "lint", "ingest", "hot", "okf", "context"), "the compiled wiki"),
 }
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
@@ -54,7 +54,7 @@ def build_parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
     parts = (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_sparql, add_cite)
-    for add in (*parts, _add_keeping, add_client_verbs):
+    for add in (*parts, _add_keeping, add_client_verbs, add_keys):
         add(Verbs(verbs, common))
     return parser
 
@@ -106,6 +106,7 @@ def _add_serving(verbs: Verbs) -> None:
         examples=[
             "wikimcp serve ~/notes",
             "wikimcp serve ~/notes --http 127.0.0.1:8808     the endpoint is /mcp",
+            "wikimcp serve ~/notes --http 0.0.0.0:8808       only once there are keys: wikimcp keys --help",
             "wikimcp serve --allow-drafts --log-level debug",
         ],
         more="settings (--set KEY=VALUE, or the variable WIKIMCP_KEY with _ for each dot, or wikimcp.toml):\n"
@@ -117,14 +118,19 @@ def _add_serving(verbs: Verbs) -> None:
         nargs="?",
         const="",
         metavar="HOST:PORT",
-        help="serve over HTTP instead of stdio (default 127.0.0.1:8808)",
+        help="serve over HTTP instead of stdio (default 127.0.0.1:8808): MCP at /mcp, REST under /api, "
+        "described by /api/openapi.json; /healthz, /readyz, /metrics",
     )
     serve.add_argument("--profile", default="knowledge", metavar="NAME", help="the tools to offer: knowledge")
     serve.add_argument(
         "--allow-anonymous",
         action="store_const",
         const=True,
-        help="let an address other than this machine's own be bound without keys",
+        help="answer requests without a key: where there are keys, and on an address other than this "
+        "machine's own",
+    )
+    serve.add_argument(
+        "--a2a", action="store_const", const=True, help="with --http: answer other agents' messages (A2A)"
     )
     serve.add_argument("--log-level", metavar="LEVEL", help="debug, info, warning or error")
     add_installed(serve)
@@ -270,7 +276,7 @@ def _add_keeping(verbs: Verbs) -> None:
 
 VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
-    *("graph", "sparql", "cite", "index", "models", "eval"),
+    *("graph", "sparql", "cite", "index", "models", "eval", "keys"),
     *BRIEFING_VERBS,
     *CLIENT_VERBS,
 )

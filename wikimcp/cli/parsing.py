@@ -103,5 +103,6 @@ _SETTING_OPTIONS: Mapping[str, str] = {
     "log_level": "log_level",
     "drafts.allow": "allow_drafts",
     "http.allow_anonymous": "allow_anonymous",
+    "http.agent_to_agent": "a2a",
     "watch": "watch",
 }

@@ -17,6 +17,7 @@ from wikimcp.cli.doctor import doctor
 from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.graph_verb import graph
 from wikimcp.cli.hook_verb import hook, tell
+from wikimcp.cli.key_verbs import keys
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
@@ -46,6 +47,7 @@ _VERBS = {
     "install": install,
     "uninstall": uninstall,
     "hook": hook,
+    "keys": keys,
 }
 _WRONG_USE = (UsageError, SettingsError, VaultError)
 

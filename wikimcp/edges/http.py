@@ -1,4 +1,4 @@
-"""The HTTP app: MCP at /mcp beside health and readiness, and the server process around it.
+"""The HTTP app: MCP at /mcp beside the REST routes and health, and the server process around it.
 
 Binds loopback unless told otherwise, and never an open address without a key by accident.
 """
@@ -8,17 +8,22 @@ from __future__ import annotations
 import contextlib
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from wikimcp.access.key_file import KeyFile
 from wikimcp.edges.answers import error_text, internal_error
+from wikimcp.edges.api_keys import KeyRing
+from wikimcp.edges.health_routes import health_routes
 from wikimcp.edges.http_guards import (
     Authenticate,
     BodyLimit,
@@ -34,9 +39,14 @@ from wikimcp.edges.http_guards import (
 )
 from wikimcp.edges.logs import log_to_stderr
 from wikimcp.edges.mcp_server import CALLER_KEY, McpServer
+from wikimcp.edges.metrics import CountRequests, Metrics
+from wikimcp.edges.rate_limits import RateLimits
+from wikimcp.edges.rest_answers import Calls, wiki_error
+from wikimcp.edges.rest_routes import RestRoutes
 from wikimcp.edges.shutdown import HardExit, exit_if_hung, stop_signals
+from wikimcp.edges.slow_heads import ImpatientProtocol
 from wikimcp.edges.workers import Workers
-from wikimcp.errors import SettingsError, Unavailable
+from wikimcp.errors import SettingsError, Unavailable, WikimcpError
 from wikimcp.models import Caller
 from wikimcp.service import WikiService
 
@@ -49,23 +59,55 @@ DRAIN_SECONDS = 0.7
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """What a monitor may ask without a key."""
 
+COUNTED = (
+    *(
+        "/mcp",
+        "/api/bundle",
+        "/api/briefing",
+        "/api/manifest",
+        "/api/pages",
+        "/api/source-refs",
+        "/api/graph",
+    ),
+    *("/api/graph/neighborhood", "/api/openapi.json", "/healthz", "/readyz", "/metrics", "/message:send"),
+    "/.well-known/agent-card.json",
+)
+"""The paths that the metrics count by name."""
+
+_MCP_HEADERS = ("MCP-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Last-Event-ID")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """What shapes the app beside its service.
+
+    ``allowed_hosts`` are Host values beside loopback and the bound one, ``cors_origins`` web pages that
+    may ask, ``limits`` how often anybody may; ``a2a`` adds the agent-to-agent routes.
+    """
+
+    bound_host: str = "127.0.0.1"
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    limits: RateLimits | None = None
+    time_limit: float = 60.0
+    a2a: bool = False
+
 
 def http_app(
     service: WikiService,
     *,
     caller: Caller,
     workers: Workers,
-    bound_host: str = "127.0.0.1",
-    allowed_hosts: Iterable[str] = (),
+    options: HttpOptions | None = None,
     authenticate: Authenticate | None = None,
-    time_limit: float = 60.0,
 ) -> Starlette:
     """Return the app over a started service; the end of its lifespan closes the service.
 
     ``caller`` is who asks when there is no ``authenticate``. ``app.state.drain(seconds)`` ends the open
     event streams and leaves the requests under way that long; call it when the server is to stop.
     """
-    mcp = McpServer(service, workers=workers, caller=caller, time_limit=time_limit)
+    options = options or HttpOptions()
+    mcp = McpServer(service, workers=workers, caller=caller, time_limit=options.time_limit)
     endpoint, running = mcp.http(max_body=MAX_BODY)
 
     @contextlib.asynccontextmanager
@@ -76,20 +118,24 @@ def http_app(
         finally:
             service.close()
 
-    middleware = [Middleware(HostGuard, rule=HostRule(bound_host, allowed_hosts))]
-    if authenticate is not None:
-        middleware.append(
-            Middleware(KeyGuard, authenticate=authenticate, caller_key=CALLER_KEY, open_paths=OPEN_PATHS)
-        )
+    calls = Calls(workers=workers, caller=caller, caller_key=CALLER_KEY, time_limit=options.time_limit)
     # the call's own limit comes first, as its answer says more
-    deadlines = Deadlines(time_limit + 5)
-    middleware += [Middleware(TimeLimit, deadlines=deadlines), Middleware(BodyLimit, limit=MAX_BODY)]
+    deadlines = Deadlines(options.time_limit + 5)
+    metrics = Metrics(COUNTED, {"/api/pages/": "/api/pages/{slug}"})
     app = Starlette(
-        routes=[Route("/mcp", PostOnly(endpoint)), *_health(service)],
-        middleware=middleware,
+        routes=[
+            Route("/mcp", PostOnly(endpoint)),
+            *RestRoutes(service, calls).routes(),
+            *health_routes(service, calls=calls, metrics=metrics),
+            *_agent_routes(service, calls, options),
+        ],
+        middleware=_guards(
+            options, metrics=metrics, deadlines=deadlines, authenticate=authenticate or (lambda _: caller)
+        ),
         lifespan=lifespan,
-        exception_handlers={HTTPException: _http_error, Exception: _crash},
+        exception_handlers={HTTPException: _http_error, WikimcpError: wiki_error, Exception: _crash},
     )
+    app.router.redirect_slashes = False
 
     def drain(seconds: float) -> None:
         mcp.end_streams()
@@ -99,17 +145,50 @@ def http_app(
     return app
 
 
-def _health(service: WikiService) -> list[BaseRoute]:
-    async def healthz(_request: Request) -> Response:
-        return JSONResponse({"status": "ok", "name": service.name, "version": service.version})
+def _guards(
+    options: HttpOptions, *, metrics: Metrics, deadlines: Deadlines, authenticate: Authenticate
+) -> list[Middleware]:
+    """Return what a request passes, outermost first."""
+    origins = frozenset(origin.lower().rstrip("/") for origin in options.cors_origins)
+    guards = [
+        Middleware(CountRequests, metrics=metrics),
+        Middleware(HostGuard, rule=HostRule(options.bound_host, options.allowed_hosts), origins=origins),
+    ]
+    if origins:
+        guards.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=sorted(origins),
+                allow_methods=["GET", "HEAD", "POST"],
+                allow_headers=["Authorization", "Content-Type", "If-None-Match", *_MCP_HEADERS],
+                expose_headers=["ETag", "Retry-After", "WWW-Authenticate"],
+            )
+        )
+    return [
+        *guards,
+        Middleware(
+            KeyGuard,
+            authenticate=authenticate,
+            caller_key=CALLER_KEY,
+            open_paths=OPEN_PATHS,
+            limits=options.limits,
+        ),
+        Middleware(TimeLimit, deadlines=deadlines),
+        Middleware(BodyLimit, limit=MAX_BODY),
+    ]
 
-    async def readyz(_request: Request) -> Response:
-        if service.ready():
-            return JSONResponse({"status": "ready"})
-        message = "The first index is being built; calls answer from what there is."
-        return error_response(503, "starting", message, headers={"Retry-After": "1"})
 
-    return [Route("/healthz", healthz), Route("/readyz", readyz)]
+def _agent_routes(service: WikiService, calls: Calls, options: HttpOptions) -> list[BaseRoute]:
+    if not options.a2a:
+        return []
+    try:
+        from wikimcp.edges.agent_to_agent import agent_routes
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"--a2a needs the extra a2a ({error.name} is not installed)",
+            hint="Install it: pip install 'wikimcp-server[a2a]'.",
+        ) from None
+    return agent_routes(service, calls)
 
 
 async def _http_error(_request: Request, error: Exception) -> Response:
@@ -131,31 +210,39 @@ def serve_http(
     port: int,
     caller: Caller | None = None,
     api_key: str | None = None,
+    keys: KeyFile | None = None,
     allow_anonymous: bool = False,
-    allowed_hosts: Iterable[str] = (),
-    time_limit: float = 60.0,
+    options: HttpOptions | None = None,
     log_level: str = "warning",
 ) -> int:
     """Serve until a signal asks to stop, then drain for a second; return 0.
 
-    Port 0 takes a free one; one line on stderr names the URL. Raises SettingsError for an address that
-    is wrong or open to others without ``api_key`` or ``allow_anonymous``, Unavailable for one in use.
+    Port 0 takes a free one; one line on stderr names the URL. Who may ask: whoever sends ``api_key``,
+    or a key of the file ``keys``; without a key, ``caller`` on this machine's own address until there
+    are keys, and with ``allow_anonymous``. Raises SettingsError for an address that is wrong or open to
+    others without a key, Unavailable for one in use, StateError for a file of keys that cannot be read.
     """
     log_to_stderr(log_level)
     asker = caller or Caller(name="http")
     workers = Workers()
     try:
-        listener = bind(host, port, guarded=api_key is not None or allow_anonymous)
-        app = http_app(
-            service,
-            caller=asker,
-            workers=workers,
-            bound_host=host.strip("[]"),
-            allowed_hosts=allowed_hosts,
-            authenticate=single_key(api_key, asker) if api_key is not None else None,
-            time_limit=time_limit,
-        )
+        keyed = api_key is not None or (keys is not None and bool(keys.read()))
+        listener = bind(host, port, guarded=keyed or allow_anonymous)
         with listener:
+            authenticate = None
+            if api_key is not None:
+                authenticate = single_key(api_key, asker)
+            elif keys is not None:
+                loopback = is_loopback(str(listener.getsockname()[0]))
+                authenticate = KeyRing(
+                    keys,
+                    anonymous=asker if loopback else replace(asker, may_see_drafts=False),
+                    allow_anonymous=allow_anonymous,
+                    guarded=not loopback,
+                    drafts=asker.may_see_drafts,
+                ).authenticate
+            options = replace(options or HttpOptions(), bound_host=host.strip("[]"))
+            app = http_app(service, caller=asker, workers=workers, options=options, authenticate=authenticate)
             _Server(app).run(sockets=[listener])
     finally:
         service.close()
@@ -179,7 +266,7 @@ def bind(host: str, port: int, *, guarded: bool) -> socket.socket:
     if not guarded and not is_loopback(str(address[0])):
         raise SettingsError(
             f"{where!r} can be reached from other machines and there is no key",
-            hint="Set an API key, serve on 127.0.0.1, or pass --allow-anonymous.",
+            hint="Make one with `wikimcp keys create NAME`, serve on 127.0.0.1, or pass --allow-anonymous.",
         )
     listener = socket.socket(family, kind, protocol)
     try:
@@ -202,7 +289,7 @@ class _Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http="h11",
+            http=ImpatientProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

@@ -18,11 +18,15 @@ import anyio
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wikimcp.edges.rate_limits import RateLimits, neighbourhood
 from wikimcp.errors import SettingsError
 from wikimcp.models import Caller
 
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?P<port>:[0-9]{1,5})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(?P<authority>[^/?#@]+)", re.ASCII)
+
+READ_SCOPE = "mcp_read"
+"""The scope that every route asks for."""
 
 _log = logging.getLogger(__name__)
 
@@ -80,13 +84,15 @@ def _bracketed(name: str) -> str:
 class HostGuard:
     """Refuses a foreign Host (421) or Origin (403), as DNS rebinding and foreign web pages send them.
 
-    A missing Origin is fine: only browsers send one. The log names what was refused, once per value,
+    A missing Origin is fine: only browsers send one. ``origins`` are foreign ones that may ask, in lower
+    case. The log names what was refused, once per value,
     so that a proxy's name is easy to allow.
     """
 
-    def __init__(self, app: ASGIApp, rule: HostRule) -> None:
+    def __init__(self, app: ASGIApp, rule: HostRule, *, origins: frozenset[str] = frozenset()) -> None:
         self._app = app
         self._rule = rule
+        self._origins = origins
         self._logged: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,6 +113,8 @@ class HostGuard:
         await response(scope, receive, send)
 
     def _is_ours(self, origin: str) -> bool:
+        if origin.lower() in self._origins:
+            return True
         match = _ORIGIN.fullmatch(origin.lower())
         return match is not None and self._rule.accepts(match["authority"])
 
@@ -144,33 +152,61 @@ def _digest(key: bytes) -> bytes:
 
 
 class KeyGuard:
-    """Answers 401 to requests without a known key, and notes in the scope whose request it is.
+    """Lets in whose key is known and may read, so often as the limits say, and notes whose request it is.
 
-    Paths in ``open_paths`` need no key.
+    Answers 401 without a known key, 403 for a key without the scope ``mcp_read``, 429 with Retry-After
+    above the limits: those of a key, or of an address where no key is known. Paths in ``open_paths``
+    need no key and count towards nothing.
     """
 
     def __init__(
-        self, app: ASGIApp, authenticate: Authenticate, *, caller_key: str, open_paths: frozenset[str]
+        self,
+        app: ASGIApp,
+        authenticate: Authenticate,
+        *,
+        caller_key: str,
+        open_paths: frozenset[str],
+        limits: RateLimits | None = None,
     ) -> None:
         self._app = app
         self._authenticate = authenticate
         self._caller_key = caller_key
         self._open_paths = open_paths
+        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the key, then pass the request on."""
         if scope["type"] == "http" and scope["path"] not in self._open_paths:
             given = _header(scope, b"authorization")
-            caller = self._authenticate(given[0] if len(given) == 1 else None)
-            if caller is None:
-                message = "A key is needed: send it as 'Authorization: Bearer KEY'."
-                response = error_response(
-                    401, "unauthorized", message, headers={"WWW-Authenticate": 'Bearer realm="wikimcp"'}
-                )
-                await response(scope, receive, send)
+            caller = self._authenticate(given[0] if given else None) if len(given) < 2 else None
+            refusal = self._limited(scope, caller if given else None) or _barred(caller)
+            if refusal is not None:
+                await refusal(scope, receive, send)
                 return
             scope[self._caller_key] = caller
         await self._app(scope, receive, send)
+
+    def _limited(self, scope: Scope, known: Caller | None) -> Response | None:
+        if self._limits is None:
+            return None
+        host = (scope.get("client") or ("unknown", 0))[0]
+        wait = self._limits.take(f"key {known.name}" if known else f"address {neighbourhood(host)}")
+        if not wait:
+            return None
+        message = "There were too many requests. Wait for as long as Retry-After says."
+        return error_response(429, "rate_limited", message, headers={"Retry-After": str(math.ceil(wait))})
+
+
+def _barred(caller: Caller | None) -> Response | None:
+    """Return the refusal of a caller that is not known or may not read."""
+    if caller is None:
+        message = "A key is needed: send it as 'Authorization: Bearer KEY'."
+        return error_response(
+            401, "unauthorized", message, headers={"WWW-Authenticate": 'Bearer realm="wikimcp"'}
+        )
+    if READ_SCOPE not in caller.scopes:
+        return error_response(403, "forbidden", f"This key lacks the scope {READ_SCOPE}.")
+    return None
 
 
 class Deadlines:

@@ -125,12 +125,13 @@ class McpServer:
     # --- tools ---------------------------------------------------------------------------------
 
     async def _list_tools(
-        self, _ctx: Context, params: types.PaginatedRequestParams | None
+        self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         _refuse_cursor(params)
+        caller = self._caller_of(ctx)
 
         def work() -> types.ListToolsResult:
-            return types.ListToolsResult(tools=[_tool(spec) for spec in self._service.tools()])
+            return types.ListToolsResult(tools=[_tool(spec) for spec in self._service.tools(caller)])
 
         return await self._ask("tools/list", work)
 

@@ -27,7 +27,7 @@ from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import IndexDamaged, Stale
 from wikimcp.index.visible import VisiblePages
 from wikimcp.models import ANONYMOUS, Audience, Diagnostic, Link, LinkKind, Section
-from wikimcp.ports import Ids, LexicalHits, VaultAdapter, Vectors
+from wikimcp.ports import Ids, LexicalHits, LexicalSearcher, VaultAdapter, Vectors
 from wikimcp.retrieval.merge import merge_hits
 from wikimcp.retrieval.traits import Outline, outline
 
@@ -178,6 +178,15 @@ class View:
                     found[rev] = known[rev]
         return found
 
+    @cached_property
+    def source_refs(self) -> Mapping[int, tuple[str, ...]]:
+        """The sources that visible pages name, by rev; pages without any are left out."""
+        visible = self.by_rev
+        cells = [(rev, cell) for rev, cell in self.snapshot.catalog.sourced() if rev in visible]
+        with translated():
+            found = ((rev, json.loads(cell).get("sources", ())) for rev, cell in cells)
+            return {rev: tuple(sources) for rev, sources in found if sources}
+
     @property
     def skipped_count(self) -> int:
         """How many files are not served."""
@@ -235,15 +244,12 @@ class View:
     def lexical(self, query: str, *, limit: int, allowed: Collection[int] | None = None) -> LexicalHits:
         """Rank chunks and pages by BM25; only ``allowed`` revs when given."""
         with _readable():
-            hits = self.snapshot.searcher.search(query, limit=limit, allowed=allowed)
-            unlocked = self._unlocked(allowed)
-            if unlocked and (hidden := self.snapshot.hidden) is not None:
+            public, hidden = self._searchers
+            hits = public.search(query, limit=limit, allowed=allowed)
+            unlocked = self._unlocked if allowed is None else self._unlocked & set(allowed)
+            if unlocked and hidden is not None:
                 seen = hidden.search(query, limit=limit, allowed=unlocked)
-                # What else is hidden must not tell that a word is there.
-                terms = [
-                    replace(t, pages=hidden.count_pages(t.surface, allowed=unlocked)) for t in seen.terms
-                ]
-                hits = merge_hits(hits, replace(seen, terms=tuple(terms)), limit=limit)
+                hits = merge_hits(hits, seen, limit=limit)
         return self._in_fixed_order(hits)
 
     def _in_fixed_order(self, hits: LexicalHits) -> LexicalHits:
@@ -273,7 +279,7 @@ class View:
         """Return how many visible pages hold at least one term of the query."""
         with _readable():
             total = self.snapshot.searcher.count_pages(query, allowed=allowed)
-            unlocked = self._unlocked(allowed)
+            unlocked = self._unlocked if allowed is None else self._unlocked & set(allowed)
             if unlocked and self.snapshot.hidden is not None:
                 total += self.snapshot.hidden.count_pages(query, allowed=unlocked)
         return total
@@ -282,12 +288,24 @@ class View:
         """Return the stems of a text as they are indexed."""
         return self.snapshot.searcher.analyze(text)
 
-    def _unlocked(self, allowed: Collection[int] | None) -> set[int]:
-        """Return the revs of pages that not everybody but this audience may see."""
+    @cached_property
+    def _unlocked(self) -> frozenset[int]:
+        """The revs of pages that not everybody but this audience may see."""
         if self.audience == ANONYMOUS:
-            return set()
-        unlocked = {page.rev for page in self.pages if not page.public}
-        return unlocked if allowed is None else unlocked & set(allowed)
+            return frozenset()
+        return frozenset(page.rev for page in self.pages if not page.public)
+
+    @cached_property
+    def _searchers(self) -> tuple[LexicalSearcher, LexicalSearcher | None]:
+        """Both searchers, scoring by what this audience may see of both as if it were one index.
+
+        What else is hidden must not tell, by a score or a count, that a word is there.
+        """
+        public, hidden = self.snapshot.searcher, self.snapshot.hidden
+        if hidden is None or not self._unlocked:
+            return public, None
+        both = (public.statistics(), hidden.statistics(self._unlocked))
+        return public.under(both), hidden.under(both)
 
 
 def _same_blocks(links: LinkGraph, page: PageRecord, body: PageBody) -> bool:

@@ -266,6 +266,10 @@ class Catalog:
         """Return (rev, rest cell as JSON text) of the pages that have diagnostics."""
         return self._rows("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"diagnostics\"%'")
 
+    def sourced(self) -> list[tuple[int, str]]:
+        """Return (rev, rest cell as JSON text) of the pages that name sources, perhaps of a few more."""
+        return self._rows("SELECT rev, rest FROM bodies WHERE rest LIKE '%\"sources\"%'")
+
     # Writing, inside a transaction of the one writer
 
     def next_rev(self) -> int:

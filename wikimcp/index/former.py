@@ -50,7 +50,7 @@ def counted_version(ledger: Path, path: str) -> int:
 
 
 def counted_changes(ledger: Path, path: str, *, limit: int) -> Sequence[tuple[int, str]]:
-    """Return (version, ISO time) of a page's newest changes, those under former paths too, newest first."""
+    """Return (version, ISO time) of a page's newest changes, under former paths too, newest first."""
 
     def ask(connection: sqlite3.Connection) -> Sequence[tuple[int, str]]:
         times: dict[int, str] = {}

@@ -385,9 +385,8 @@ class IndexKeeper:
         return mine
 
     def _embedded_pages(self, snapshot: Snapshot) -> Sequence[PageRecord]:
-        if snapshot.hidden is not None:
-            return list(snapshot.records.values())
-        return snapshot.visible(ANONYMOUS)
+        drafts = self.store.keeps_drafts
+        return [page for page in snapshot.records.values() if drafts or not page.withheld]
 
     def wait(self, *, vectors: str = "floor", report: Report | None = None) -> None:
         """Do the work of the background here and now.

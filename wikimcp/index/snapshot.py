@@ -37,7 +37,7 @@ class Progress:
 class Snapshot:
     """All records of one generation, withheld ones too, with the searchers of its commit.
 
-    ``hidden`` searches withheld pages and exists only where the operator allows drafts.
+    ``hidden`` searches pages that not everybody may see; None while there has been none.
     """
 
     def __init__(

@@ -46,7 +46,8 @@ class IndexStore:
     """One vault's index in one process.
 
     ``fingerprint`` names everything that shapes the index (adapter, globs, caps, drafts): servers of
-    another fingerprint keep another index in the same state directory.
+    another fingerprint keep another index in the same state directory. ``keep_hidden``: withheld pages
+    are searched for those who may see them; labelled pages always are.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class IndexStore:
         self._open_lexical = open_lexical
         self._fingerprint = json.dumps(fingerprint, sort_keys=True)
         self.key = hashlib.sha256(f"{FORMAT} {self._fingerprint}".encode()).hexdigest()[:12]
-        self._keep_hidden = keep_hidden
+        self.keeps_drafts = keep_hidden
         self._sources = sources
         self.history = history
         # Who writes holds the lock first, then the mutex; who reads holds the mutex alone.
@@ -129,7 +130,7 @@ class IndexStore:
             try:
                 if reason:
                     raise StateError(reason)
-                opened = IndexFolder.open(folder, self._open_lexical, keep_hidden=self._keep_hidden)
+                opened = IndexFolder.open(folder, self._open_lexical, keep_hidden=self.keeps_drafts)
                 if opened.catalog.meta().get("fingerprint") != self._fingerprint:
                     raise StateError("it was made with other settings")
                 loaded = self._load_whole(opened)
@@ -347,9 +348,7 @@ class IndexStore:
             )
         return IndexWriter(
             adapter=self.adapter,
-            catalog=opened.catalog,
-            lexical=opened.lexical,
-            withheld=opened.hidden,
+            folder=opened,
             ledger=self._ledger,
             sources=self._sources,
             number=self.history.counts.version if self.history is not None else None,
@@ -395,7 +394,7 @@ class IndexStore:
         tell("reading", 0)
         folder = self.state.new_index()
         try:
-            opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self._keep_hidden, meta=meta)
+            opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self.keeps_drafts, meta=meta)
             writer = self._writer(opened)
             for snapshot in fill(opened, scan, writer=writer, ledger=self.state.ledger, tell=tell):
                 if snapshot.complete or not serve_old:

@@ -5,6 +5,7 @@ The service checks the files of those pages before the answer leaves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,8 @@ from wikimcp.ports import FileContent, Ids, LexicalHits, Vectors
 from wikimcp.retrieval.traits import Outline
 
 __all__ = ["Cluster", "PageBody", "PageRecord", "Reading", "View"]
+
+_NO_LINE_END = re.compile(r"[^\r\n]")
 
 
 class Reading:
@@ -197,6 +200,10 @@ class Reading:
         """Return the frontmatter of every visible page that has one, by rev."""
         return self.view.frontmatters
 
+    def source_refs(self, page: PageRecord) -> tuple[str, ...]:
+        """Return the sources that a page names."""
+        return self.view.source_refs.get(page.rev, ())
+
     def text(self, page: PageRecord) -> str:
         """Return the file's text as it is now. Raises Stale when it is not what was indexed."""
         found = self._texts.get(page.rev)
@@ -211,14 +218,29 @@ class Reading:
             found = self._texts[page.rev] = content.text
         return found
 
+    def without_comments(self, page: PageRecord, text: str) -> str:
+        """Return the page's text with blanks in place of comments, so that places and lines stay."""
+        comments = self._comments_of(page)
+        if not comments:
+            return text
+        parts, at = [], 0
+        for start, end in comments:
+            parts += [text[at:start], _NO_LINE_END.sub(" ", text[start:end])]
+            at = end
+        return "".join((*parts, text[at:]))
+
+    def _comments_of(self, page: PageRecord) -> Sequence[tuple[int, int]]:
+        comments = self._comments.get(page.rev)
+        if comments is None:
+            comments = self._comments[page.rev] = self.view.snapshot.catalog.comments(page.rev)
+        return comments
+
     def shown(self, page: PageRecord, text: str, start: int, end: int) -> str:
         """Return ``text[start:end]``, ``text`` being the page's text, as a passage: without comments.
 
         Blank lines that a comment leaves at either end go with it. A citation is that of the whole span.
         """
-        comments = self._comments.get(page.rev)
-        if comments is None:
-            comments = self._comments[page.rev] = self.view.snapshot.catalog.comments(page.rev)
+        comments = self._comments_of(page)
         if not comments:
             return text[start:end]
         shown = visible_text(text, start, end, hidden=comments)

@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from wikimcp.citations.anchors import SourceRoots
-from wikimcp.index.catalog import Catalog
 from wikimcp.index.changes import Changes
+from wikimcp.index.folder import IndexFolder
 from wikimcp.index.ledger import Ledger, Sighting
 from wikimcp.index.parse_pool import prepare_all
 from wikimcp.index.pins import CitingPage, Names, cites, new_pins
 from wikimcp.index.prepare import Prepared, Skipped
 from wikimcp.index.records import BODY_COLUMNS, PageRecord, Row, SkippedFile, page_row
 from wikimcp.models import Scan
-from wikimcp.ports import AnalyzedPage, LexicalIndex, VaultAdapter
+from wikimcp.ports import AnalyzedPage, VaultAdapter
 
 Progress = Callable[[str, int, int], None]
 _BATCH = 256
@@ -52,17 +52,14 @@ class IndexWriter:
         self,
         *,
         adapter: VaultAdapter,
-        catalog: Catalog,
-        lexical: LexicalIndex,
-        withheld: LexicalIndex | None,
+        folder: IndexFolder,
         ledger: Ledger,
         sources: SourceRoots | None = None,
         number: Callable[[PageRecord], int] | None = None,
     ) -> None:
         self._adapter = adapter
-        self._catalog = catalog
-        self._lexical = lexical
-        self._withheld = withheld
+        self._folder = folder
+        self._catalog = folder.catalog
         self._ledger = ledger
         self._sources = sources
         self._number = number
@@ -87,7 +84,9 @@ class IndexWriter:
             applied = Applied(self._catalog.generation())
             next_rev = self._catalog.next_rev()
             hidden: list[AnalyzedPage] = []
-            source = prepare_all(self._adapter, changes.read, analyze=self._lexical.analysis, workers=workers)
+            source = prepare_all(
+                self._adapter, changes.read, analyze=self._folder.lexical.analysis, workers=workers
+            )
             pages = self._store(source, known, applied, next_rev, hidden, progress, total=len(changes.read))
             gone = list(changes.removed)
             self._ledger.retire(record.path for record in gone)  # first: what comes may be what went
@@ -126,9 +125,10 @@ class IndexWriter:
         generation = applied.generation + 1
         # The replaced revs are known only when the pages have been read: a lazy iterator.
         removed = _Removed(gone, applied)
-        self._lexical.write(generation=generation, removed=removed, added=pages, fresh=fresh)
-        if self._withheld is not None:
-            self._withheld.write(generation=generation, removed=removed, added=hidden, fresh=fresh)
+        self._folder.lexical.write(generation=generation, removed=removed, added=pages, fresh=fresh)
+        beside = self._folder.make_hidden() if hidden else self._folder.hidden
+        if beside is not None:
+            beside.write(generation=generation, removed=removed, added=hidden, fresh=fresh)
 
     def _store(
         self,
@@ -165,7 +165,7 @@ class IndexWriter:
                     applied.citing.append(CitingPage(path, links, item.body[_FRONTMATTER_AT]))
                 if record.public:
                     ready.append(replace(item.lexical, rev=rev))
-                elif self._withheld is not None:
+                elif self._folder.keeps(record):
                     hidden.append(replace(item.lexical, rev=rev))
             self._catalog.remove(replaced)
             self._catalog.add(page_rows, body_rows)

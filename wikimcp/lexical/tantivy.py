@@ -16,6 +16,7 @@ from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from wikimcp.lexical.documents import analyzed, documents
 from wikimcp.lexical.segments import Segments
+from wikimcp.lexical.statistics import Counted, Summed
 from wikimcp.lexical.terms import Term, idf, is_content, translated, utf8
 from wikimcp.lexical.vocabulary import Vocabulary
 from wikimcp.lexical.words import (
@@ -25,7 +26,14 @@ from wikimcp.lexical.words import (
     query_identifiers,
 )
 from wikimcp.lexical.writers import Writers
-from wikimcp.ports import AnalyzedPage, LexicalHits, LexicalPage, LexicalTerm, PageAnalysis
+from wikimcp.ports import (
+    AnalyzedPage,
+    LexicalHits,
+    LexicalPage,
+    LexicalStatistics,
+    LexicalTerm,
+    PageAnalysis,
+)
 
 # Weights of a term's fields in a chunk, found on the eval; every field scores with the idf that the
 # term has among pages, so that a rare heading does not count more than a rare word.
@@ -140,12 +148,30 @@ class TantivyIndex:
 class TantivySearcher:
     """A point-in-time reader of both indexes."""
 
-    def __init__(self, searchers: dict[str, Any], schemas: dict[str, Any], totals: dict[str, int]) -> None:
+    def __init__(
+        self,
+        searchers: dict[str, Any],
+        schemas: dict[str, Any],
+        totals: dict[str, int],
+        *,
+        statistics: LexicalStatistics | None = None,
+    ) -> None:
+        self._parts = searchers, schemas, totals
         self._pages, self._chunks = searchers["pages"], searchers["chunks"]
         self._page_schema, self._chunk_schema = schemas["pages"], schemas["chunks"]
         self._page_total, self._chunk_total = totals["pages"], totals["chunks"]
         self._stemmed, self._plain = _stemmed(), _plain()
         self._known: dict[str, tuple[int, float]] = {}
+        self._statistics = statistics or Counted(self, None)
+
+    def statistics(self, among: frozenset[int] | None = None) -> LexicalStatistics:
+        """Return what this reader counts, of pages with these revs only when given."""
+        with translated("read"):
+            return Counted(self, among)
+
+    def under(self, statistics: Sequence[LexicalStatistics]) -> TantivySearcher:
+        """Return this reader with scores and terms by the sums of ``statistics``."""
+        return TantivySearcher(*self._parts, statistics=Summed(statistics))
 
     @cached_property
     def generation(self) -> int:
@@ -233,30 +259,40 @@ class TantivySearcher:
         key = f"{field}\0{token}"
         found = self._known.get(key)
         if found is None:
-            count = self._count(self._pages, self._page_schema, field, token)
-            found = self._known[key] = (count, idf(count, self._page_count))
+            count = self._statistics.pages(field, token)
+            found = self._known[key] = (count, idf(count, self._statistics.page_count))
             if len(self._known) > 20_000:
                 self._known.clear()
         return found
 
-    @property
-    def _page_count(self) -> int:
-        """How many pages there are, the mark of the generation left out."""
-        return max(0, int(self._pages.num_docs) - 1)
+    def documents(self, kind: str, among: frozenset[int] | None) -> int:
+        """Return how many live pages (without the mark of the generation) or chunks (with it) there are."""
+        searcher = self._parts[0][kind]
+        if among is None:
+            return max(0, int(searcher.num_docs) - (kind == "pages"))
+        found = Query.term_set_query(self._parts[1][kind], "rev", list(among))
+        return int(searcher.search(found, limit=1, count=True).count) if among else 0
 
-    def _count(self, searcher: Any, schema: Any, field: str, token: str) -> int:  # noqa: ANN401
+    def documents_with(self, kind: str, field: str, token: str, among: frozenset[int] | None) -> float:
+        """Return how many live documents hold a token; of very many an estimate."""
+        searchers, schemas, totals = self._parts
+        searcher, schema, total = searchers[kind], schemas[kind], totals[kind]
+        if among is None and kind == "chunks":
+            frequency = searcher.doc_freq(field, token)
+            if searcher.num_docs == total or frequency > _MOST_COUNTED:
+                return float(frequency * searcher.num_docs / total) if total else 0.0
         query = Query.term_query(schema, field, token, "freq")
+        if among is not None:
+            if not among:
+                return 0
+            only = Query.term_set_query(schema, "rev", list(among))
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, only)])
         return int(searcher.search(query, limit=1, count=True).count)
 
     def _chunk_idf(self, field: str, token: str) -> tuple[float, float]:
         """Return (idf among live chunks, idf that tantivy scores with, which counts deleted ones too)."""
-        frequency, live = self._chunks.doc_freq(field, token), self._chunks.num_docs
-        counted = idf(frequency, self._chunk_total)
-        if live == self._chunk_total:
-            return counted, counted
-        if frequency > _MOST_COUNTED:
-            return idf(frequency * live / self._chunk_total, live), counted
-        return idf(self._count(self._chunks, self._chunk_schema, field, token), live), counted
+        counted = idf(self._chunks.doc_freq(field, token), self._chunk_total)
+        return idf(self._statistics.chunks(field, token), self._statistics.chunk_count), counted
 
     def _page_boost(self, field: str, token: str) -> float:
         """Return what makes of tantivy's idf of a page token that among live pages."""
@@ -265,7 +301,7 @@ class TantivySearcher:
         return live / idf(frequency, self._page_total)
 
     def _content_terms(self, terms: Sequence[Term]) -> Iterator[LexicalTerm]:
-        common = max(self._page_count, 1) * 0.5
+        common = max(self._statistics.page_count, 1) * 0.5
         for term in terms:
             distinctive = is_content(term.exact) and term.pages < common
             yield LexicalTerm(term.surface, term.stem, term.pages, term.idf, distinctive)

@@ -12,9 +12,11 @@ from wikimcp.errors import BadArgument, StateError, TooLarge
 from wikimcp.index.view import PageBody, PageRecord, Reading
 from wikimcp.markdown.tokens import count_tokens
 from wikimcp.tools.answers import answer_tokens, compose, stamped
+from wikimcp.tools.citation_checks import Checked, stale_citations_of
 from wikimcp.tools.cluster_order import in_reading_order
 from wikimcp.tools.contract import Params, Result, Tool, ToolContext, Wire
 from wikimcp.tools.get_page_by_id import page_of_id
+from wikimcp.tools.list_stale_citations import CitationVerdict
 from wikimcp.tools.page_changes import Change, recent_changes
 from wikimcp.tools.page_facts import KeyFact, key_facts
 from wikimcp.tools.page_outline import OutlineRow, headings_within
@@ -61,6 +63,23 @@ class AgentHints(Wire):
     prefer_pages: list[PreferPage]
 
 
+class StaleCitation(Wire):
+    """A citation on the page that does not hold; list_stale_citations tells what became of it."""
+
+    schema_in_full = False
+
+    status: str
+    line: int | None = None
+    cited: str
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, found: Checked) -> StaleCitation:
+        """Make the row of a checked citation."""
+        row = CitationVerdict.of(found)
+        return cls(status=row.status, line=row.line, cited=row.cited, reason=row.reason)
+
+
 class PageForAgent(Result):
     """A page condensed.
 
@@ -88,7 +107,7 @@ class PageForAgent(Result):
     headings_outline: list[OutlineRow]
     agent_hints: AgentHints
     recent_changes: list[Change]
-    stale_citations: list[dict[str, Any]] | None = None
+    stale_citations: list[StaleCitation]
     degraded: list[str]
     missing_fields: list[str]
 
@@ -102,6 +121,7 @@ class _Parts:
     outline: Sequence[OutlineRow] = ()
     pages: Sequence[PreferPage] = ()
     changes: Sequence[Change] = ()
+    stale: Sequence[StaleCitation] = ()
     failed: dict[str, str] = field(default_factory=dict)
 
     def lists(self) -> dict[str, Sequence[Any]]:
@@ -111,6 +131,7 @@ class _Parts:
             "runbook": self.runbook,
             "headingsOutline": self.outline,
             "agentHints.preferPages": self.pages,
+            "staleCitations": self.stale,
             "recentChanges": self.changes,
         }
 
@@ -123,7 +144,7 @@ def run(reading: Reading, params: PageForAgentParams, context: ToolContext) -> P
     """
     page = _page(reading, params, context)
     text, body = reading.text(page), reading.body(page)
-    parts = _gathered(reading, page, text, body)
+    parts = _gathered(reading, page, text, body, context)
     budget = min(params.token_budget, context.cap_tokens)
     frame = _frame(reading, page, text, parts, context, budget=budget)
     left = budget - _size(frame, context)
@@ -158,9 +179,12 @@ def _page(reading: Reading, params: PageForAgentParams, context: ToolContext) ->
     return page
 
 
-def _gathered(reading: Reading, page: PageRecord, text: str, body: PageBody) -> _Parts:
+def _gathered(reading: Reading, page: PageRecord, text: str, body: PageBody, context: ToolContext) -> _Parts:
     """Make each part by itself: one that fails is named and costs no other."""
-    parts = _Parts(failed={"staleCitations": "there is no citation index"})
+    parts = _Parts()
+
+    def stale_citations() -> Sequence[StaleCitation]:
+        return [StaleCitation.of(found) for found in stale_citations_of(reading, page, context)]
 
     def made(name: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - the rows of one part
         try:
@@ -169,15 +193,16 @@ def _gathered(reading: Reading, page: PageRecord, text: str, body: PageBody) -> 
             parts.failed[name] = error.message
             return ()
 
-    sections = body.sections
+    sections, told_text = body.sections, reading.without_comments(page, text)
     headed = headings_within(sections, 0, len(text))[:_MOST_HEADINGS]
     parts.outline = [OutlineRow.of(section, text) for section in headed]
     if page.type.strip().casefold() == "runbook":
-        parts.runbook = runbook_lines(text, sections, body.frontmatter, title=page.title)
+        parts.runbook = runbook_lines(told_text, sections, body.frontmatter, title=page.title)
     told = [line.lines for _, line in parts.runbook if line.lines]  # no text twice in one answer
-    parts.facts = key_facts(text, sections, body.frontmatter, without=told)
+    parts.facts = key_facts(told_text, sections, body.frontmatter, without=told)
     parts.pages = _next_pages(reading, page)
     parts.changes = made("recentChanges", lambda: recent_changes(reading, page, limit=_MOST_CHANGES))
+    parts.stale = made("staleCitations", stale_citations)
     return parts
 
 
@@ -246,6 +271,7 @@ def _frame(
         headings_outline=[],
         agent_hints=AgentHints(prefer_tools=_prefer_tools(page, context), prefer_pages=[]),
         recent_changes=[],
+        stale_citations=[],
         degraded=[f"{name}: {why}" for name, why in parts.failed.items()],
         missing_fields=missing,
     )
@@ -274,6 +300,7 @@ def _filled(frame: PageForAgent, parts: _Parts, room: int) -> PageForAgent:
             "agent_hints": frame.agent_hints.model_copy(
                 update={"prefer_pages": list(kept["agentHints.preferPages"])}
             ),
+            "stale_citations": list(kept["staleCitations"]),
             "recent_changes": list(kept["recentChanges"]),
             "notes": [*frame.notes, *notes],
         }

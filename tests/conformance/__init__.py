@@ -1,0 +1,1 @@
+"""The protocol's own conformance scenarios against the real server; run by `make conformance`."""

@@ -1,0 +1,1 @@
+"""API keys: what they allow, and the one file that holds them."""
