@@ -44,7 +44,7 @@ def test_other_spellings_are_read_as_meant(text: str, expected: CiteUri) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "cite://", "cite:X", "cite:///A", "http://X", "X"),
+        *("cite://[x", "cite://X/<b>", "", "cite://", "cite:X", "cite:///A", "http://X", "X"),
         *("cite://X?v=0", "cite://X?v=-1", "cite://X?v=1.5", "cite://X?v=latest"),
         *("cite://X?h=0123", "cite://X?h=0123456789abcdeg", f"cite://X?h={HASH}0"),
         *("cite://X?c=3", "cite://X?c=a-b", "cite://X?c=-1-2"),

@@ -56,7 +56,7 @@ def parse_cite_uri(text: str) -> CiteUri | None:
     # The id stands where a host would: taken from the text, since hosts are folded to lower case.
     path, _, query = text[len(SCHEME) :].partition("#")[0].partition("?")
     canonical_id, *headings = [unquote(part) for part in path.split("/")]
-    if not canonical_id:
+    if not canonical_id or any(mark in path for mark in "[]<>"):  # these stand percent-encoded in a uri
         return None
     given: dict[str, str] = {}
     for part in query.replace("&amp;", "&").split("&"):
