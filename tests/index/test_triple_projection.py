@@ -10,7 +10,7 @@ import pyoxigraph
 import pytest
 
 from tests.index.live_wiki import LiveWiki
-from wikimcp.index.triples import TripleProjection, TripleProjections
+from wikimcp.index.triples import TripleProjection, TripleProjections, knowledge_edges
 from wikimcp.models import ANONYMOUS, Audience, GraphEdge
 from wikimcp.triples.terms import PREFIXES, shortened
 
@@ -214,7 +214,7 @@ def changed(wiki: LiveWiki, projections: TripleProjections, before: TripleProjec
     wiki.service.keeper.freshen()
     view = wiki.service.keeper.reading().view
     after = projections.of(view)
-    anew = TripleProjection(view)
+    anew = TripleProjection(view, knowledge_edges(view))
     assert after.signatures == anew.signatures
     assert said(after) == said(anew)
     keys = before.signatures.keys() | after.signatures.keys()
@@ -253,7 +253,8 @@ def test_a_view_that_was_never_asked_about_does_not_stand_in_the_way(wiki: LiveW
     wiki.write("valve.md", "# Valve\n\nOther.\n")
     wiki.service.keeper.freshen()
     view = wiki.service.keeper.reading().view
-    assert projections.of(view).signatures == TripleProjection(view).signatures
+    anew = TripleProjection(view, knowledge_edges(view))
+    assert projections.of(view).signatures == anew.signatures
     assert "_said" not in unread.__dict__
 
 

@@ -39,6 +39,10 @@ UNWALKED_VERBS = {
     "serve": "walked as routes and over stdio",
     "models": "reads no vault",
     "eval": "asks tools",
+    "hook": "prints what briefing prints",
+    "install": "reads no vault",
+    "uninstall": "reads no vault",
+    "keys": "reads no vault",
 }
 
 
@@ -264,7 +268,10 @@ def test_no_verb_prints_a_word_of_a_hidden_page(
         *(["bundle", "pump"], ["query", "pump"], ["search", "pump"], ["read", "open"], ["page", "open"]),
         *(["bundle", f"{MARK}drafttext"], ["search", f"{MARK}drafttext"], ["read", hidden], ["page", hidden]),
         *(["call", "list_pages"], ["call", "list_tags"], ["call", "list_clusters"], ["tools"], ["manifest"]),
-        *(["call", "list_metadata_values"], ["status"], ["doctor"], ["index"]),
+        *(["call", "list_metadata_values"], ["status"], ["doctor"], ["index"], ["cite", "verify"]),
+        *(["graph"], ["graph", "around", "open"], ["graph", "around", hidden], ["graph", "export"]),
+        *(["briefing", "--prompt", "pump", "--pin", hidden], ["brief", "--cluster", f"{MARK}draftcluster"]),
+        *(["sparql", "SELECT ?s ?o { ?s ?p ?o }"], ["sparql", "DESCRIBE page:open", "--format", "turtle"]),
     ]
     assert {line[0] for line in lines} | set(UNWALKED_VERBS) == set(VERBS), "a verb is not walked"
     for words in lines:

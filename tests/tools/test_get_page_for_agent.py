@@ -291,7 +291,9 @@ def test_no_answer_is_over_its_budget_and_what_is_left_out_is_named(
     assert found["keyFacts"] == whole["keyFacts"][: len(found["keyFacts"])]
     if len(found["keyFacts"]) < len(whole["keyFacts"]):
         assert any(note.startswith("keyFacts: ") for note in found["notes"])
-    assert answer.text == sample.call("get_page_for_agent", slug=name, token_budget=budget).text
+    again = sample.call("get_page_for_agent", slug=name, token_budget=budget)
+    del structured(again)["index"], found["index"]  # its age goes on
+    assert structured(again) == found
 
 
 def test_the_default_budget_is_1500_and_the_answer_cap_still_holds(

@@ -9,6 +9,7 @@ import pytest
 from tests.vaults.dialects import only_page, put, served
 from wikimcp.index.prepare import Prepared, prepare
 from wikimcp.lexical.tantivy import analysis
+from wikimcp.markdown.body import LONGEST_HEADING
 from wikimcp.models import ParsedPage
 from wikimcp.vaults.detect import detect
 from wikimcp.vaults.logseq import LogseqAdapter
@@ -52,7 +53,7 @@ def test_french_in_an_old_encoding_is_read_though_a_word_is_one_letter(tmp_path:
 def test_a_heading_that_is_a_whole_text_is_cut_in_paths(tmp_path: Path) -> None:
     page = read(tmp_path, b"# " + b"long " * 20_000 + b"\n\n" + b"a sentence of words. " * 20_000)
     (section,) = page.body.sections
-    assert len(section.heading) <= 501
+    assert len(section.heading) <= LONGEST_HEADING
     assert section.heading.endswith("\u2026")
     assert isinstance(
         prepare(detect(tmp_path), "p.md", analyze=analysis), Prepared

@@ -21,7 +21,8 @@ def path_of_former_id(ledger: Path, canonical_id: str) -> str:
 
     def ask(connection: sqlite3.Connection) -> str:
         row = connection.execute("SELECT path FROM ids WHERE id=?", (canonical_id,)).fetchone()
-        return _followed(connection, str(row[0])) if row else ""
+        # Also without a row: an id of a page that is hidden now may not cost more than one that never was.
+        return _followed(connection, str(row[0]) if row else "")
 
     return _asked(ledger, ask, "")
 

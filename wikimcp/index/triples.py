@@ -199,7 +199,7 @@ class TripleProjection:
                 found.setdefault(place, {})[edge_line(edge)] = None
         said = {page.slug: self._said[page.rev].links for page in self.view.pages if page.slug in found}
         return {
-            slug: "".join(line for line in lines if line not in said.get(slug, ""))
+            slug: "".join(sorted(line for line in lines if line not in said.get(slug, "")))
             for slug, lines in found.items()
         }
 

@@ -148,7 +148,7 @@ class Reading:
         """Return the visible page that once had a slug."""
         ledger = self.view.snapshot.ledger
         path = path_of_former_slug(ledger, slug) if ledger else ""
-        found = self.view.names.paths.get(path) if path else None
+        found = self.view.names.paths.get(path)
         if found is not None:
             self.touched[found.path] = found
         return found

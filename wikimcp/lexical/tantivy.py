@@ -19,21 +19,9 @@ from wikimcp.lexical.segments import Segments
 from wikimcp.lexical.statistics import Counted, Summed
 from wikimcp.lexical.terms import Term, idf, is_content, translated, utf8
 from wikimcp.lexical.vocabulary import Vocabulary
-from wikimcp.lexical.words import (
-    CJK_RUN,
-    STOP_WORDS,
-    cjk_query_tokens,
-    query_identifiers,
-)
+from wikimcp.lexical.words import CJK_RUN, STOP_WORDS, cjk_query_tokens, query_identifiers
 from wikimcp.lexical.writers import Writers
-from wikimcp.ports import (
-    AnalyzedPage,
-    LexicalHits,
-    LexicalPage,
-    LexicalStatistics,
-    LexicalTerm,
-    PageAnalysis,
-)
+from wikimcp.ports import AnalyzedPage, LexicalHits, LexicalPage, LexicalStatistics, LexicalTerm, PageAnalysis
 
 # Weights of a term's fields in a chunk, found on the eval; every field scores with the idf that the
 # term has among pages, so that a rare heading does not count more than a rare word.

@@ -83,7 +83,7 @@ class _Reader:
         block = self.text[start : closing[0]]
         document = self.parse(block, start)
         if not looks_like_keys(block) if document is None else _is_prose(document):
-            return _head_signs(self.text, start, closing[0], whole=document is None)
+            return _head_signs(self.text, start, closing[0])
         self.take(block, start, document)
         body_start = self.second_block(closing[1])
         return Frontmatter(self.data, body_start, self.positions, tuple(self.flags), tuple(self.diagnostics))
@@ -233,15 +233,16 @@ def _head_signs(text: str, start: int, end: int | None, *, whole: bool = False) 
     """Take all as body, but look for publication keys up to the first blank line.
 
     Of a ``whole`` block with an end all lines count; of any other that has one, those that are nothing but
-    a publication key and its value count behind the blank line too.
+    a publication key and its value count behind the blank line, or far down, too.
     """
     limit = start + _HEAD_LIMIT if end is None else min(end, start + (MAX_SIZE if whole else _HEAD_LIMIT))
     blank = None if whole and end is not None else _BLANK_LINE.search(text, start - 1, limit)
     block = text[start : max(blank.start(), start) if blank else limit]
     reader = _Reader(text)
     reader.signs(block, start, read_entries(block))
-    if blank is not None and end is not None:
-        for match in _LONE_SIGN.finditer(text, blank.end(), min(end, start + MAX_SIZE)):
+    if end is not None:
+        seen = limit if blank is None else blank.end()
+        for match in _LONE_SIGN.finditer(text, seen, min(end, start + MAX_SIZE)):
             key, line = fold_key(match["key"]), reader.line(match.start("key"))
             reader.flags.append(Flag(key, match["value"].strip(), line, certain=False))
     return _out_of_place(reader, start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wikimcp.errors import StateError
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.tools.contract import Wire
 
@@ -9,7 +10,7 @@ _FIRST, _AFTER = "first seen by the index", "content changed"
 
 
 class Change(Wire):
-    """One change: the version it made; who made it and how it was called, where git tells of that."""
+    """One change; ``version`` is absent where the page counts its own, ``author`` where no git tells of one."""
 
     schema_in_full = False
 
@@ -21,12 +22,16 @@ class Change(Wire):
 
 def recent_changes(reading: Reading, page: PageRecord, *, limit: int) -> list[Change]:
     """Return the newest changes first. Raises StateError when they cannot be read."""
+    changes = reading.recent_changes(page, limit=limit)
+    if not changes and reading.view.snapshot.ledger is not None:
+        raise StateError("there is no version ledger")  # else it had counted the page once at least
+    counted = bool(changes) and changes[0].version == page.version  # else the frontmatter says the version
     return [
         Change(
-            version=change.version or None,
+            version=change.version if counted else page.version if at == 0 else None,
             at=change.at,
             author=change.author or None,
             subject=change.subject or (_FIRST if change.version == 1 else _AFTER),
         )
-        for change in reading.recent_changes(page, limit=limit)
+        for at, change in enumerate(changes)
     ]
