@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -157,14 +158,19 @@ def test_several_pages_of_one_name_are_a_conflict(tmp_path: Path) -> None:
             assert "x/twin" in reply.body["error"]["message"]
 
 
-@pytest.mark.parametrize("path", ["/api/graph", "/api/graph/neighborhood", "/api/briefing?prompt=valve"])
-def test_a_part_that_is_not_there_is_unavailable_with_the_reason(server: HttpServer, path: str) -> None:
-    reply = get(server, path)
-    if reply.status == 200:
-        pytest.skip("this part is built")
-    assert (reply.status, reply.body["error"]["code"]) == (503, "unavailable")
-    assert "not built yet" in reply.body["error"]["message"]
-    assert reply.headers["Retry-After"]
+def test_a_briefing_comes_as_markdown_and_as_json(server: HttpServer) -> None:
+    reply = get(server, "/api/briefing?prompt=valve")
+    assert (reply.status, reply.headers["Content-Type"].split(";")[0]) == (200, "text/markdown")
+    data = get(server, "/api/briefing?prompt=valve&format=json").body
+    assert data["prompt"] == "valve" and data["usedTokens"] <= data["budgetTokens"]
+
+
+def test_the_graph_comes_whole_and_around_one_page(server: HttpServer) -> None:
+    whole = get(server, "/api/graph").body
+    page = next(node for node in whole["nodes"] if node["kind"] == "page")
+    around = get(server, f"/api/graph/neighborhood?node={quote(page['label'])}").body
+    assert around["start"] == page["id"]
+    assert {node["id"] for node in around["nodes"]} <= {node["id"] for node in whole["nodes"]}
 
 
 @pytest.mark.parametrize(

@@ -55,5 +55,7 @@ async def _every_route(
 
 
 def _said(reply: httpx.Response) -> tuple[int, Any]:
-    is_json = reply.headers["content-type"].startswith("application/json")
-    return reply.status_code, reply.json() if is_json else reply.text
+    if reply.headers["content-type"].startswith("application/json"):
+        return reply.status_code, reply.json()
+    lines = [line for line in reply.text.split("\n") if not line.startswith("index: ")]
+    return reply.status_code, "\n".join(lines)  # generations and ages are no matter of who may see what

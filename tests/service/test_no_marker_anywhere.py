@@ -5,6 +5,7 @@ Every tool, resource, prompt, completion, route and verb is walked; one that is 
 
 from __future__ import annotations
 
+import gc
 import http.client
 import json
 import re
@@ -176,6 +177,8 @@ def work_of(wiki: LiveWiki, tool: str, arguments: dict[str, Any]) -> Counter[str
         elif event == "c_call":
             counted[str(getattr(argument, "__qualname__", argument))] += 1
 
+    gc.collect()
+    gc.disable()  # when it runs is chance, and what it calls back is of other tests
     sys.setprofile(count)
     try:
         service.call(tool, arguments, Caller())
@@ -183,6 +186,7 @@ def work_of(wiki: LiveWiki, tool: str, arguments: dict[str, Any]) -> Counter[str
         pass
     finally:
         sys.setprofile(None)
+        gc.enable()
     assert sum(counted.values()) > 50
     return counted
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,11 +76,14 @@ def wiki_of(
     embedder: str = "wordllama",
     flags: Mapping[str, object] = NO_FLAGS,
 ) -> Iterator[BundleWiki]:
-    """Serve a vault (a folder, or pages by path, written first) until the end of the block."""
-    if isinstance(pages, Path):
-        vault = pages
-    else:
-        vault = folder / "vault"
+    """Serve a vault (a folder, or pages by path, written first) until the end of the block.
+
+    The sample vault is copied: where it lies git knows it, and counts its versions some time after the start.
+    """
+    vault = pages if isinstance(pages, Path) and pages != SAMPLE_VAULT else folder / "vault"
+    if pages == SAMPLE_VAULT:
+        shutil.copytree(SAMPLE_VAULT, vault)
+    elif not isinstance(pages, Path):
         vault.mkdir()
         for path, text in pages.items():
             (vault / path).parent.mkdir(parents=True, exist_ok=True)

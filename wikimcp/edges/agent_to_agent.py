@@ -107,7 +107,8 @@ def _message_of(body: dict[str, Any]) -> Message:
         ) from None
     if not request.HasField("message"):
         raise BadRequest("the body holds no message")
-    return request.message
+    message: Message = request.message
+    return message
 
 
 def _reply(answer: ToolAnswer, asked: Message) -> Message:
