@@ -24,8 +24,8 @@ help: ## this list
 demo: $(RUN) ## index the sample vault, ask it over MCP, print what an agent gets
 	@$(BIN)/python benchmarks/demo.py
 
-test: $(CHECKS) ## all tests (tests of extras that are not installed say so)
-	$(BIN)/python -m pytest
+test: $(CHECKS) ## all tests, a process for each core (tests of extras that are not installed say so)
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(CHECKS) ## ruff over package, tests and benchmarks
 	$(BIN)/ruff check wikimcp tests benchmarks

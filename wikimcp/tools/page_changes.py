@@ -10,7 +10,7 @@ _FIRST, _AFTER = "first seen by the index", "content changed"
 
 
 class Change(Wire):
-    """One change; ``version`` is absent where the page counts its own, ``author`` where no git tells of one."""
+    """One change; ``version`` is absent where the page counts its own, ``author`` where git tells none."""
 
     schema_in_full = False
 
