@@ -32,7 +32,6 @@ from wikimcp.errors import (
     BadArgument,
     NotFound,
     QueryRejected,
-    TimedOut,
     TooLarge,
     WikimcpError,
 )
@@ -236,16 +235,7 @@ class McpServer:
 
     async def _run(self, what: str, work: Callable[[], T]) -> T:
         """Return ``work()`` from a worker thread; raises WikimcpError only."""
-        try:
-            with anyio.move_on_after(self._time_limit):
-                return await self._workers.run(work)
-        except WikimcpError:
-            raise
-        except Exception as error:
-            raise internal_error(what, error) from None
-        raise TimedOut(
-            f"the call took over {self._time_limit:g} seconds and was given up", hint="Ask for less at once."
-        )
+        return await self._workers.call(what, work, seconds=self._time_limit)
 
     async def _ask(self, what: str, work: Callable[[], T], *, data: object = None) -> T:
         """Return ``work()`` from a worker thread; an error becomes the JSON-RPC error of its kind."""

@@ -10,14 +10,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wikimcp.edges.answers import clean_json, error_text, internal_error
+from wikimcp.edges.answers import clean_json, error_text
 from wikimcp.edges.http_guards import error_response
 from wikimcp.edges.workers import Workers
-from wikimcp.errors import TimedOut, WikimcpError
+from wikimcp.errors import WikimcpError
 from wikimcp.models import Caller
 
 T = TypeVar("T")
@@ -62,16 +61,7 @@ class Calls:
 
     async def run(self, what: str, work: Callable[[], T]) -> T:
         """Return ``work()`` from a worker thread. Raises WikimcpError only."""
-        try:
-            with anyio.move_on_after(self._time_limit):
-                return await self.workers.run(work)
-        except WikimcpError:
-            raise
-        except Exception as error:
-            raise internal_error(what, error) from None
-        raise TimedOut(
-            f"the call took over {self._time_limit:g} seconds and was given up", hint="Ask for less at once."
-        )
+        return await self.workers.call(what, work, seconds=self._time_limit)
 
 
 async def wiki_error(_request: Request, error: Exception) -> Response:

@@ -10,7 +10,8 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from wikimcp.errors import Unavailable
+from wikimcp.edges.answers import internal_error
+from wikimcp.errors import TimedOut, Unavailable, WikimcpError
 
 PLACES = 8
 """Calls that run at once: enough for waiting ones, few enough not to fight over the interpreter lock."""
@@ -55,6 +56,19 @@ class Workers:
             return await anyio.to_thread.run_sync(
                 self._count, work, abandon_on_cancel=True, limiter=self._threads
             )
+
+    async def call(self, what: str, work: Callable[[], T], *, seconds: float) -> T:
+        """Return ``work()`` from a thread within so many seconds. Raises WikimcpError only."""
+        try:
+            with anyio.move_on_after(seconds):
+                return await self.run(work)
+        except WikimcpError:
+            raise
+        except Exception as error:
+            raise internal_error(what, error) from None
+        raise TimedOut(
+            f"the call took over {seconds:g} seconds and was given up", hint="Ask for less at once."
+        )
 
     def _count(self, work: Callable[[], T]) -> T:
         with self._lock:
