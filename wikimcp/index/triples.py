@@ -283,6 +283,17 @@ class WikiTriples:
         self._store.close()
 
 
+def turtle_text(reading: Reading) -> str:
+    """Return all that is said of what the reading's audience sees, with the vocabulary, as Turtle.
+
+    N-Triples are Turtle too: one triple a line, so that lines can be sorted and compared. Needs no store.
+    """
+    graph = reading.graphs.knowledge().graph
+    projection = TripleProjection(reading.view, knowledge_edges(graph), nodes=nodes_without_page(graph))
+    reading.touch(reading.pages)
+    return b"".join(lines for _, lines in projection.lines(list(projection.signatures))).decode()
+
+
 def audience_name(audience: Audience) -> str:
     """Return an audience in one word."""
     return json.dumps([audience.drafts, sorted(audience.labels)])
