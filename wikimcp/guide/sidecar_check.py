@@ -273,7 +273,7 @@ def _check_node(
 def _check_predicate(
     findings: _Findings, ends: _Ends, row: SidecarRow, raw: Mapping[str, Any], relation: str
 ) -> None:
-    if not any(isinstance(raw.get(name), str) for name in ("type", "relation", "predicate", "label")):
+    if all(raw.get(name) is None for name in ("type", "relation", "predicate", "label")):
         findings.add(row, "no_type", "it has no type: related_to is taken", error=False)
     elif relation not in ends.relations:
         near = _near_predicate(relation)
