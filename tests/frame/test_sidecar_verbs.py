@@ -143,7 +143,10 @@ def test_a_million_edges_are_bounded(run: Run, vault: Path) -> None:
 
 
 def test_a_good_sidecar_passes_and_findings_are_a_table(run: Run, vault: Path) -> None:
-    rows = {"nodes": [{"id": "ana", "label": "Ana", "kind": "person"}], "edges": [GOOD]}
+    rows: dict[str, list[Any]] = {
+        "nodes": [{"id": "ana", "label": "Ana", "kind": "person"}],
+        "edges": [GOOD],
+    }
     rows["edges"].append(
         {
             "from": "Ana",
