@@ -19,10 +19,11 @@ from wikimcp.guide.completions import complete
 from wikimcp.guide.graphs import graph_payload, neighborhood_payload
 from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
 from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
+from wikimcp.guide.sidecar_check import check_sidecar
 from wikimcp.guide.status import full_status, manifest
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
-from wikimcp.index.triples import WikiTriples
+from wikimcp.index.triples import WikiTriples, turtle_text
 from wikimcp.index.view import Reading
 from wikimcp.models import ANONYMOUS, Audience, Caller
 from wikimcp.tools.answers import finish
@@ -416,10 +417,20 @@ class WikiService:
         )
 
     def export_graph(self, caller: Caller, form: str) -> str:
-        """Return the graph projection as text: ``json`` or ``graphml``."""
+        """Return the graph projection as text, ``json`` or ``graphml``, or all triples as ``turtle``."""
         self._need_graph()
+        if form == "turtle":
+            return self._read(_audience(caller), turtle_text)
         write = to_graphml if form == "graphml" else to_json
         return self._read(_audience(caller), lambda reading: write(reading.graphs.projection()[0]))
+
+    def check_sidecar(self, data: bytes, caller: Caller) -> dict[str, Any]:
+        """Return what is wrong with a sidecar: ``valid``, ``counts``, ``findings``, ``left_out``.
+
+        Raises Unavailable where the graph is off.
+        """
+        self._need_graph()
+        return self._read(_audience(caller), lambda reading: check_sidecar(reading, data))
 
     def _need_graph(self) -> None:
         if not self.options.graph:

@@ -43,10 +43,11 @@ def test_every_version_and_name_is_the_package_s() -> None:
     )
 
 
-def test_the_wheel_ships_the_skill() -> None:
+def test_the_wheel_ships_the_skills() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {"skills/wiki-context": "wikimcp/clients/shipped/wiki-context"}
-    assert (ROOT / "skills" / "wiki-context" / "SKILL.md").is_file()
+    names = ("wiki-context", "wiki-extractor")
+    assert included == {f"skills/{name}": f"wikimcp/clients/shipped/{name}" for name in names}
+    assert all((ROOT / "skills" / name / "SKILL.md").is_file() for name in names)
 
 
 def test_the_plugin_has_the_layout_of_plugins() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ import pyoxigraph
 import pytest
 
 from tests.index.live_wiki import LiveWiki
-from wikimcp.index.triples import TripleProjection, TripleProjections, knowledge_edges
+from wikimcp.index.triples import TripleProjection, TripleProjections
 from wikimcp.models import ANONYMOUS, Audience, GraphEdge
 from wikimcp.triples.terms import PREFIXES, shortened
 
@@ -214,7 +215,7 @@ def changed(wiki: LiveWiki, projections: TripleProjections, before: TripleProjec
     wiki.service.keeper.freshen()
     view = wiki.service.keeper.reading().view
     after = projections.of(view)
-    anew = TripleProjection(view, knowledge_edges(view))
+    anew = TripleProjections().of(view)
     assert after.signatures == anew.signatures
     assert said(after) == said(anew)
     keys = before.signatures.keys() | after.signatures.keys()
@@ -239,10 +240,10 @@ def test_an_edit_changes_the_pieces_of_what_it_touches(wiki: LiveWiki) -> None:
     assert changed(wiki, projections, second) == {"page:gone", "page:mill", "topics", "sources"}
     third = projections.of(wiki.service.keeper.reading().view)
     (wiki.vault / "valve.md").unlink()
-    assert changed(wiki, projections, third) == {"page:valve", "page:mill", "topics"}
+    assert changed(wiki, projections, third) == {"page:valve", "page:mill", "topics", "nodes"}
     fourth = projections.of(wiki.service.keeper.reading().view)
     wiki.write("other.md", "---\nid: 01VALVE\n---\n# Other\n")
-    assert changed(wiki, projections, fourth) == {"page:other", "page:mill"}, (
+    assert changed(wiki, projections, fourth) == {"page:other", "page:mill", "nodes"}, (
         "the citation leads somewhere again"
     )
 
@@ -253,8 +254,7 @@ def test_a_view_that_was_never_asked_about_does_not_stand_in_the_way(wiki: LiveW
     wiki.write("valve.md", "# Valve\n\nOther.\n")
     wiki.service.keeper.freshen()
     view = wiki.service.keeper.reading().view
-    anew = TripleProjection(view, knowledge_edges(view))
-    assert projections.of(view).signatures == anew.signatures
+    assert projections.of(view).signatures == TripleProjections().of(view).signatures
     assert "_said" not in unread.__dict__
 
 
@@ -288,3 +288,65 @@ def test_odd_frontmatter_makes_sound_triples(tmp_path: Path, odd: str) -> None:
         assert wiki.call("sparql_query", query="DESCRIBE page:odd")["turtle"]
     finally:
         wiki.stop()
+
+
+SIDECAR = {
+    "nodes": [
+        {"id": "guild", "label": "Guild of Millers", "kind": "organization", "aliases": ["The guild"]},
+        {"id": "x1", "label": "Grain", "kind": "crop"},
+    ],
+    "edges": [
+        {"from": "guild", "to": "valve", "type": "uses"},
+        {"from": "guild", "to": "x1", "type": "requires"},
+        {"from": "valve", "to": "Nobody yet", "type": "part of"},
+    ],
+}
+
+
+def test_what_has_no_page_has_a_class_a_name_and_a_kind(wiki: LiveWiki) -> None:
+    wiki.write("graph/graph.json", json.dumps(SIDECAR))
+    wiki.service.keeper.freshen()
+    lines = said(TripleProjections().of(wiki.service.keeper.reading().view))
+    assert about(lines, "<urn:wikimcp:entity:guild>") == [
+        "rdf:type wm:Entity",
+        "rdf:type wm:Organization",
+        'rdfs:label "Guild of Millers"',
+        'skos:altLabel "The guild"',
+        'wm:kind "organization"',
+        "wm:requires <urn:wikimcp:entity:x1>",
+        "wm:uses page:valve",
+    ]
+    assert about(lines, "<urn:wikimcp:entity:x1>") == [
+        "rdf:type wm:Entity",
+        'rdfs:label "Grain"',
+        'wm:kind "crop"',
+    ]
+    assert about(lines, "<urn:wikimcp:placeholder:Nobody%20yet>") == [
+        "rdf:type wm:Placeholder",
+        'rdfs:label "Nobody yet"',
+    ]
+    assert not any("rdf:type wm:Page" in line for line in lines if "entity:" in line), "counts of pages stay"
+
+
+def test_an_answer_follows_an_edit_of_the_sidecar_alone(wiki: LiveWiki) -> None:
+    query = "SELECT ?name ?end { ?e a wm:Entity ; rdfs:label ?name OPTIONAL { ?e wm:uses/wm:slug ?end } }"
+    assert wiki.call("sparql_query", query=query)["rows"] == []
+    wiki.write("graph/graph.json", json.dumps(SIDECAR))
+    rows = wiki.call("sparql_query", query=query)["rows"]
+    assert sorted(rows) == [["Grain", None], ["Guild of Millers", "valve"]]
+    found = wiki.call("traverse", start_node="Guild of Millers", max_depth=1)
+    assert {"page:valve", "entity:x1"} <= {node["id"] for node in found["nodes"]}
+    other = {"edges": [{"from": "entity:guild", "to": "mill", "type": "uses"}]}
+    wiki.write("graph/graph.json", json.dumps(other))
+    assert wiki.call("sparql_query", query=query)["rows"] == [["guild", "mill"]]
+    (wiki.vault / "graph/graph.json").unlink()
+    assert wiki.call("sparql_query", query=query)["rows"] == []
+
+
+def test_an_entity_of_a_withheld_page_is_none(wiki: LiveWiki) -> None:
+    rows = {"nodes": [{"id": "hush", "label": "Hush", "kind": "tool", "source_page": "secret"}]}
+    wiki.write("graph/graph.json", json.dumps(rows))
+    assert wiki.call("sparql_query", query="SELECT ?e { ?e a wm:Entity }")["rows"] == []
+    wiki.service.keeper.freshen()
+    shown = said(TripleProjections().of(wiki.service.keeper.reading(Audience(drafts=True)).view))
+    assert about(shown, "<urn:wikimcp:entity:hush>")[:2] == ["rdf:type wm:Entity", "rdf:type wm:Tool"]

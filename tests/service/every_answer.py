@@ -119,6 +119,8 @@ def everything(service: WikiService, caller: Caller, calls: Calls, *, scores: bo
     told["graph"] = service.graph(caller)
     for name in (*names, "page:open", "placeholder:secret/merger"):
         told[f"around {name}"] = _around(service, caller, name)
+    told["checked sidecar"] = service.check_sidecar(_sidecar(names), caller)
+    told["turtle"] = _turtle(service.export_graph(caller, "turtle"))
     told["manifest"] = service.manifest(caller)
     told["status"] = service.status(caller)
     words = [str(arguments["query"]) for tool, arguments in calls if tool == "retrieve_context"]
@@ -135,6 +137,22 @@ def _answer(service: WikiService, caller: Caller, tool: str, arguments: dict[str
         return service.call(tool, arguments, caller).structured
     except WikimcpError as error:
         return f"{type(error).__name__} {error}"
+
+
+def _sidecar(names: list[str]) -> bytes:
+    """Return a sidecar that asks for names in every way: as ends, as pages of nodes and of evidence."""
+    nodes = [{"id": f"n{number}", "path": name} for number, name in enumerate(names)]
+    edges = [
+        {"from": "open", "to": name, "type": "uses", "source_page": name, "evidence": [name, "terms"]}
+        for name in names
+    ]
+    return json.dumps({"nodes": nodes, "edges": edges}).encode()
+
+
+def _turtle(text: str) -> list[str]:
+    """Return the triples, sorted; how often a page was written is not what it says."""
+    left_out = ("dc/terms/modified>", "ns#version>")
+    return sorted(line for line in text.splitlines() if not any(name in line for name in left_out))
 
 
 def _around(service: WikiService, caller: Caller, name: str) -> Any:  # noqa: ANN401

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from wikimcp.cli.parsing import Verbs
 
-ACTIONS = ("show", "around", "export")
-FORMS = ("json", "graphml")
+ACTIONS = ("show", "around", "export", "validate", "import")
+FORMS = ("json", "graphml", "turtle")
 
 
 def add_graph(verbs: Verbs) -> None:
@@ -14,17 +14,24 @@ def add_graph(verbs: Verbs) -> None:
         "graph",
         "the graph of pages, headings, tags, links and sidecars",
         prints="Prints how many nodes and edges of each kind there are (--json: all of them, as rows). "
-        "`around` prints what lies about one node, `export` the whole graph in the form of another program.",
+        "`around` prints what lies about one node, `export` the whole graph in the form of another program. "
+        "`validate` prints what is wrong with a sidecar (exit code 1: something is), `import` writes one "
+        "that is valid into graph/graph.json of the vault.",
         examples=[
             "wikimcp graph",
             "wikimcp graph --json > graph.json",
             "wikimcp graph around runbooks/rollback --depth 2",
             "wikimcp graph around tag:deploy",
             "wikimcp graph export --format graphml > wiki.graphml",
+            "wikimcp graph validate extracted.json",
+            "wikimcp graph import extracted.json --dry-run",
         ],
     )
-    graph.add_argument("action", nargs="?", default="show", choices=ACTIONS, metavar="show|around|export")
-    graph.add_argument("node", nargs="?", metavar="NODE", help="for around: a page, or the id of a node")
+    graph.add_argument("action", nargs="?", default="show", choices=ACTIONS, metavar="|".join(ACTIONS))
+    graph.add_argument(
+        "node", nargs="?", metavar="NODE", help="for around: a page or node; for validate, import: a file"
+    )
     graph.add_argument("--depth", type=int, default=1, metavar="N", help="for around: edges away (1 to 4)")
     graph.add_argument("--limit", type=int, default=200, metavar="N", help="for around: nodes at most")
-    graph.add_argument("--format", default="json", choices=FORMS, help="for export: json or graphml")
+    graph.add_argument("--format", default="json", choices=FORMS, help="for export: json, graphml or turtle")
+    graph.add_argument("--dry-run", action="store_true", help="for import: show what would change")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import print_facts, print_json, print_table, print_text
+from wikimcp.cli.sidecar_verbs import sidecar
 from wikimcp.cli.verbs import local_caller, opened, settings_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 def graph(arguments: argparse.Namespace) -> int:
     """Print the graph, or what lies around one node."""
     action, node = arguments.action, arguments.node
+    if action in ("validate", "import"):
+        return sidecar(arguments)
     if (action == "around") is not bool(node):
         hint = "As in `wikimcp graph around runbooks/rollback`."
         raise UsageError("`graph around` takes one node, and only it does", hint=hint)

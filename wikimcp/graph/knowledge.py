@@ -15,10 +15,9 @@ from wikimcp.graph.page_rows import HUMAN, GraphPage, page_id
 from wikimcp.graph.predicates import page_kind
 from wikimcp.graph.projection import GraphProjection
 from wikimcp.graph.resolve import fold
-from wikimcp.models import GraphNode
+from wikimcp.models import GraphEdge, GraphNode
 
 PLAIN_LINKS = frozenset(("links_to", "embeds"))
-_NO_KNOWLEDGE = frozenset(("contains", "tagged"))
 _SHOWN_APART = frozenset(("entity_kind", "sidecar_kind", "summary", "aliases", "provenance", "description"))
 _MOST_PROPERTIES = 40
 
@@ -76,7 +75,7 @@ class KnowledgeGraph:
         for node in graph.nodes.values():
             if node.id.startswith("entity:"):
                 nodes[node.id] = _other_node(node)
-        known = [edge for edge in graph.edges.values() if edge.relation not in _NO_KNOWLEDGE]
+        known = [edge for edge in graph.edges.values() if not _is_outline(edge)]
         for edge in known:  # first, so that it does not matter in which order edges come
             for end in (edge.source, edge.target):
                 if end not in nodes and (edge.relation not in PLAIN_LINKS or graph.nodes[end].kind == "stub"):
@@ -107,6 +106,11 @@ class KnowledgeGraph:
     def degree(self, node_id: str) -> int:
         """Return how many edges end at a node."""
         return len(self.outgoing.get(node_id, ())) + len(self.incoming.get(node_id, ()))
+
+
+def _is_outline(edge: GraphEdge) -> bool:
+    """Whether an edge leads to a tag or heading of a page; what contains an entity or page is knowledge."""
+    return edge.relation == "tagged" or (edge.relation == "contains" and edge.target.startswith("heading:"))
 
 
 def _page_node(page: GraphPage, node: GraphNode, properties: Mapping[str, Any]) -> KnowledgeNode:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -74,6 +74,24 @@ class Sidecar:
 EMPTY = Sidecar()
 
 
+@dataclass(frozen=True, slots=True)
+class SidecarRow:
+    """One row as it stands: ``kind`` node or edge, ``number`` from 1, the character ``at`` which it begins.
+
+    ``at`` is -1 where that is not known, ``parsed`` None for a row that is left out, ``why`` the reason.
+    """
+
+    kind: str
+    number: int
+    at: int
+    raw: Any
+    parsed: SidecarNode | SidecarEdge | None = None
+    why: str = ""
+
+
+OnRow = Callable[[SidecarRow], None]
+
+
 @dataclass(slots=True)
 class _Reading:
     path: str
@@ -81,20 +99,32 @@ class _Reading:
     edges: list[SidecarEdge] = field(default_factory=list)
     diagnostics: list[tuple[str, Diagnostic]] = field(default_factory=list)
     broken: int = 0
+    on_row: OnRow | None = None
 
     def note(self, code: str, message: str, line: int = 0) -> None:
         self.diagnostics.append((self.path, Diagnostic(code, message, line)))
 
-    def note_row(self, kind: str, number: int, why: str) -> None:
+    def keep(self, row: SidecarRow) -> None:
+        """Keep a row that can be used."""
+        if isinstance(row.parsed, SidecarNode):
+            self.nodes.append(row.parsed)
+        elif row.parsed is not None:
+            self.edges.append(row.parsed)
+        if self.on_row is not None:
+            self.on_row(row)
+
+    def note_row(self, kind: str, number: int, why: str, *, at: int, raw: object) -> None:
         """Note a row that cannot be used, by its place alone: what it holds may not be for everybody."""
+        if self.on_row is not None:
+            self.on_row(SidecarRow(kind, number, at, raw, None, why))
         self.broken += 1
         if self.broken <= _MOST_BROKEN:
             self.note("sidecar_row", f"{kind} {number} is left out: {why}")
 
 
-def read_sidecar(path: str, data: bytes) -> Sidecar:
-    """Read the bytes of a sidecar; never raises for what they hold."""
-    reading = _Reading(path)
+def read_sidecar(path: str, data: bytes, *, on_row: OnRow | None = None) -> Sidecar:
+    """Read the bytes of a sidecar; never raises for what they hold. ``on_row`` is given each row read."""
+    reading = _Reading(path, on_row=on_row)
     try:
         _read_text(data.decode("utf-8-sig"), reading)
     except UnicodeDecodeError:
@@ -166,11 +196,14 @@ def _read_object(decoder: json.JSONDecoder, text: str, at: int, reading: _Readin
 
 
 class _elements(Iterator[Any]):  # noqa: N801 - read as a function, like enumerate
-    """The elements of a JSON array, decoded one by one; ``end`` is where it ends, -1 before that."""
+    """The elements of a JSON array, decoded one by one.
+
+    ``start`` is where the newest begins, ``end`` where the array ends, -1 before that.
+    """
 
     def __init__(self, decoder: json.JSONDecoder, text: str, at: int) -> None:
         self._decoder, self._text, self._at = decoder, text, at + 1
-        self.end = -1
+        self.end = self.start = -1
 
     def __next__(self) -> Any:  # noqa: ANN401 - any JSON value
         between = _BETWEEN.match(self._text, self._at)
@@ -178,6 +211,7 @@ class _elements(Iterator[Any]):  # noqa: N801 - read as a function, like enumera
         if self._text[at : at + 1] == "]":
             self.end = at + 1
             raise StopIteration
+        self.start = at
         value, self._at = self._decoder.raw_decode(self._text, at)
         return value
 
@@ -198,16 +232,18 @@ def _read_edges(rows: Iterator[Any], reading: _Reading) -> None:
         if len(reading.edges) >= MOST_EDGES:
             reading.note("sidecar_too_large", f"only the first {MOST_EDGES:,} edges are used")
             return
+        at = getattr(rows, "start", -1)
         if not isinstance(row, dict):
-            reading.note_row("edge", number, "it is no object")
+            reading.note_row("edge", number, "it is no object", at=at, raw=row)
             continue
         source, target = (_end(row, keys) for keys in _ENDS)
         if not source or not target:
-            reading.note_row("edge", number, "it lacks 'from' or 'to'")
+            reading.note_row("edge", number, "it lacks 'from' or 'to'", at=at, raw=row)
             continue
         relation = next((row[key] for key in _RELATION if isinstance(row.get(key), str)), "")
         metadata = _metadata(row, _STRUCTURE)
-        reading.edges.append(SidecarEdge(source, target, predicate(relation), metadata))
+        edge = SidecarEdge(source, target, predicate(relation), metadata)
+        reading.keep(SidecarRow("edge", number, at, row, edge))
 
 
 def _read_nodes(rows: Iterator[Any], reading: _Reading) -> None:
@@ -215,24 +251,24 @@ def _read_nodes(rows: Iterator[Any], reading: _Reading) -> None:
         if len(reading.nodes) >= MOST_NODES:
             reading.note("sidecar_too_large", f"only the first {MOST_NODES:,} nodes are used")
             return
+        at, raw = getattr(rows, "start", -1), row
         if isinstance(row, str) and row.strip():
             row = {"id": row}
         if not isinstance(row, dict):
-            reading.note_row("node", number, "it is no object")
+            reading.note_row("node", number, "it is no object", at=at, raw=raw)
             continue
         label = next((text for key in _NODE_NAMES if (text := _name(row.get(key)))), "")
         path = _name(row.get("path")) or _name(row.get("page")) or _name(row.get("slug"))
         name = _name(row.get("id")) or label or path
         if not name:
-            reading.note_row("node", number, "it has no id, label or path")
+            reading.note_row("node", number, "it has no id, label or path", at=at, raw=raw)
             continue
         kind = row.get("kind") or row.get("type")
         aliases = row.get("aliases")
         names = tuple(filter(None, map(_name, aliases[:_MOST_KEYS]))) if isinstance(aliases, list) else ()
         metadata = _metadata(row, frozenset(("id", "kind", "type", "path", "page", "slug", *_NODE_NAMES)))
-        reading.nodes.append(
-            SidecarNode(name, label or name, kind if isinstance(kind, str) else "", path, names, metadata)
-        )
+        node = SidecarNode(name, label or name, kind if isinstance(kind, str) else "", path, names, metadata)
+        reading.keep(SidecarRow("node", number, at, raw, node))
 
 
 def _end(row: Mapping[str, Any], keys: tuple[str, ...]) -> str:

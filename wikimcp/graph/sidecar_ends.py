@@ -6,7 +6,7 @@ row is dropped whole, since its words may be that page's words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from wikimcp.graph.page_rows import INFERRED, GraphPage, page_id, unknown
@@ -21,7 +21,7 @@ _HIDDEN = "\0hidden"
 _DEEPEST = 8
 
 
-class _Names:
+class EndNames:
     """Pages by the names that an end may use, step by step; ``hidden`` pages are looked up like others."""
 
     def __init__(self, shown: Iterable[GraphPage], hidden: Iterable[GraphPage], folder: str) -> None:
@@ -44,11 +44,16 @@ class _Names:
 
     def find(self, name: str) -> str:
         """Return a page's node id, ``_HIDDEN``, or an empty text. Of several equal ones the first by id."""
+        found = self.all(name)
+        return _HIDDEN if _HIDDEN in found else min(found, default="")
+
+    def all(self, name: str) -> Set[str]:
+        """Return the node ids of all pages that a name means equally well."""
         key = fold(name.strip().removeprefix("./").strip("[]"))
         for table in (self._exact, self._titles, self._aliases):
             if found := table.get(key):
-                return _HIDDEN if _HIDDEN in found else min(found)
-        return ""
+                return found
+        return frozenset()
 
 
 class SidecarRows:
@@ -60,7 +65,7 @@ class SidecarRows:
         self.nodes: dict[str, GraphNode] = {}
         self.page_metadata: dict[str, dict[str, Any]] = {}
         self.edges: list[GraphEdge] = []
-        self._names = _Names(shown, hidden, folder)
+        self._names = EndNames(shown, hidden, folder)
         self._declared: dict[str, str] = {}
         for node in sidecar.nodes:
             self._add_node(node)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
+from wikimcp.graph.knowledge import KnowledgeNode
 from wikimcp.graph.links import LinkGraph
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.names import fold
@@ -32,7 +33,7 @@ from wikimcp.triples.terms import (
     thing,
     whole_literal,
 )
-from wikimcp.triples.vocabulary import PAGE_CLASSES
+from wikimcp.triples.vocabulary import NODE_CLASSES, PAGE_CLASSES
 
 _A = f"<{RDF}type>"
 _LABEL = f"<{RDFS}label>"
@@ -167,6 +168,28 @@ def name_lines(kind: str, names: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, label in names:
         me = f"<{thing(kind, name)}>"
         yield f"{me} {_A} <{WM}{kind.capitalize()}> .\n{me} {_LABEL} {text_literal(label)} .\n"
+
+
+def node_lines(nodes: Iterable[KnowledgeNode]) -> Iterator[str]:
+    """Yield the classes, kind and names of nodes that no page stands for.
+
+    Tags and sources have theirs from ``name_lines``. An entity is of the class of its kind, too.
+    """
+    for node in nodes:
+        sort = node.id.partition(":")[0]
+        classes = NODE_CLASSES.get(f"entity {node.kind}" if sort == "entity" else sort)
+        if sort == "entity":
+            classes = classes or ("Entity",)
+        if not classes:
+            continue
+        me = _node(node.id)
+        for name in classes:
+            yield f"{me} {_A} <{WM}{name}> .\n"
+        yield f"{me} {_LABEL} {text_literal(node.name)} .\n"
+        if sort == "entity":
+            yield f"{me} <{WM}kind> {text_literal(node.kind)} .\n"
+        for alias in dict.fromkeys(node.aliases):
+            yield f"{me} <{SKOS}altLabel> {text_literal(alias)} .\n"
 
 
 def cluster_lines(clusters: Mapping[str, Cluster]) -> Iterator[str]:

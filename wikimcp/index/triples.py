@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Any
 from urllib.parse import unquote
 
-from wikimcp.graph.knowledge import PLAIN_LINKS
+from wikimcp.graph.knowledge import PLAIN_LINKS, KnowledgeGraph, KnowledgeNode
 from wikimcp.index.audience_view import View
 from wikimcp.index.catalog import translated
 from wikimcp.index.names import fold
@@ -27,6 +27,7 @@ from wikimcp.index.triple_lines import (
     edge_line,
     link_lines,
     name_lines,
+    node_lines,
     page_lines,
     section_lines,
     source_lines,
@@ -38,20 +39,26 @@ from wikimcp.ports import TripleAnswer, TripleStore
 from wikimcp.triples.terms import ID, thing
 from wikimcp.triples.vocabulary import vocabulary_lines
 
-_VOCABULARY, _TOPICS, _SOURCES, _OTHER_EDGES = "vocabulary", "topics", "sources", "edges"
+_VOCABULARY, _TOPICS, _SOURCES = "vocabulary", "topics", "sources"
+_OTHER_EDGES, _NODES = "edges", "nodes"
 _MOST_AUDIENCES = 8
 _PAGE = f"{ID}page:"
 _PAGE_NAME = re.compile(rf"(?:\bpage:|<{_PAGE})([^\s>]+)")
 _ONE_BY_ONE = 200  # pages; more are read from the catalog in one go
 
 
-def knowledge_edges(view: View) -> Iterable[GraphEdge]:
-    """Return the edges of the knowledge graph of a view; plain links are said by the pages themselves."""
+def knowledge_edges(graph: KnowledgeGraph) -> Iterable[GraphEdge]:
+    """Return the edges of a knowledge graph; plain links are said by the pages themselves."""
     return [
         GraphEdge(edge.source, edge.target, edge.relation)
-        for edge in view.graphs.knowledge().graph.edges
+        for edge in graph.edges
         if edge.relation not in PLAIN_LINKS
     ]
+
+
+def nodes_without_page(graph: KnowledgeGraph) -> Iterable[KnowledgeNode]:
+    """Return the nodes of a knowledge graph that no page stands for."""
+    return [node for node in graph.nodes.values() if not node.id.startswith("page:")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +73,17 @@ class TripleProjection:
     """One view as a set of triples (``ports.TripleSet``): computed at first use, never changed."""
 
     def __init__(
-        self, view: View, edges: Iterable[GraphEdge] = (), *, previous: TripleProjection | None = None
+        self,
+        view: View,
+        edges: Iterable[GraphEdge] = (),
+        *,
+        nodes: Iterable[KnowledgeNode] = (),
+        previous: TripleProjection | None = None,
     ) -> None:
         self.view = view
         self.name = audience_name(view.audience)
         self._edges = edges
+        self._nodes = nodes
         self._previous = previous
         self._mutex = threading.Lock()
 
@@ -89,6 +102,7 @@ class TripleProjection:
             _TOPICS: lambda: self._topics,
             _SOURCES: lambda: self._sources,
             _OTHER_EDGES: lambda: self._edges_by_page.get("", ""),
+            _NODES: lambda: self._node_lines,
         }
         for key in shared.keys() & set(keys):
             yield key, shared[key]().encode()
@@ -118,6 +132,7 @@ class TripleProjection:
             _TOPICS: _mark(self._topics),
             _SOURCES: _mark(self._sources),
             _OTHER_EDGES: _mark(self._edges_by_page.get("", "")),
+            _NODES: _mark(self._node_lines),
         }
         for page in self.view.pages:
             clusters = self._clusters_of.get(page.slug, ())
@@ -186,6 +201,10 @@ class TripleProjection:
         return "".join(name_lines("source", ((name, name) for name in names)))
 
     @cached_property
+    def _node_lines(self) -> str:
+        return "".join(node_lines(self._nodes))
+
+    @cached_property
     def _edges_by_page(self) -> Mapping[str, str]:
         """The lines of the knowledge graph by the slug of the page they start from; the others under ""."""
         slugs = self.view.names.slugs
@@ -208,20 +227,29 @@ class TripleProjections:
     """The newest projection of each audience. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._newest: dict[Audience, TripleProjection] = {}
+        self._newest: dict[Audience, tuple[TripleProjection, KnowledgeGraph]] = {}
         self._mutex = threading.Lock()
 
     def of(self, view: View) -> TripleProjection:
-        """Return the projection of a view, going on from the one before it."""
+        """Return the projection of a view, going on from the one before it.
+
+        An edit of a sidecar leaves the view as it is and makes another knowledge graph, so both decide.
+        """
         with self._mutex:
-            found = self._newest.get(view.audience)
-            if found is None or found.view is not view:
+            graph = view.graphs.knowledge().graph
+            found, known = self._newest.get(view.audience, (None, None))
+            if found is None or found.view is not view or known is not graph:
                 same_index = found is not None and found.view.snapshot.catalog is view.snapshot.catalog
-                found = TripleProjection(view, knowledge_edges(view), previous=found if same_index else None)
+                found = TripleProjection(
+                    view,
+                    knowledge_edges(graph),
+                    nodes=nodes_without_page(graph),
+                    previous=found if same_index else None,
+                )
                 while len(self._newest) >= _MOST_AUDIENCES:
                     del self._newest[next(iter(self._newest))]
                 self._newest.pop(view.audience, None)
-                self._newest[view.audience] = found
+                self._newest[view.audience] = (found, graph)
             return found
 
 
@@ -253,6 +281,17 @@ class WikiTriples:
     def close(self) -> None:
         """End the worker."""
         self._store.close()
+
+
+def turtle_text(reading: Reading) -> str:
+    """Return all that is said of what the reading's audience sees, with the vocabulary, as Turtle.
+
+    N-Triples are Turtle too: one triple a line, so that lines can be sorted and compared. Needs no store.
+    """
+    graph = reading.graphs.knowledge().graph
+    projection = TripleProjection(reading.view, knowledge_edges(graph), nodes=nodes_without_page(graph))
+    reading.touch(reading.pages)
+    return b"".join(lines for _, lines in projection.lines(list(projection.signatures))).decode()
 
 
 def audience_name(audience: Audience) -> str:

@@ -38,7 +38,16 @@ PAGE_CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         **{name.lower(): (name, "Entity", "Page") for name in ENTITY_CLASSES},
     }
 )
-"""By the folded ``type`` of a page, the class it takes and all classes above that."""
+"""By the folded ``type`` of a page, the classes it takes. Not every entity has a page, so both are named."""
+
+NODE_CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "placeholder": ("Placeholder",),
+        "external": ("External",),
+        **{f"entity {name.lower()}": (name, "Entity") for name in ENTITY_CLASSES},
+    }
+)
+"""The classes of a node that has no page: by the sort of its id, or by ``entity`` and its kind."""
 
 
 def vocabulary_turtle() -> str:
