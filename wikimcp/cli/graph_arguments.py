@@ -14,13 +14,15 @@ def add_graph(verbs: Verbs) -> None:
         "graph",
         "the graph of pages, headings, tags, links and sidecars",
         prints="Prints how many nodes and edges of each kind there are (--json: all of them, as rows). "
-        "`around` prints what lies about one node, `export` the whole graph in the form of another program.",
+        "`around` prints what lies about one node, `export` the whole graph in the form of another program. "
+        "--html writes it as one page to look at in a browser; that page needs no network.",
         examples=[
             "wikimcp graph",
             "wikimcp graph --json > graph.json",
             "wikimcp graph around runbooks/rollback --depth 2",
             "wikimcp graph around tag:deploy",
             "wikimcp graph export --format graphml > wiki.graphml",
+            "wikimcp graph --html wiki.html",
         ],
     )
     graph.add_argument("action", nargs="?", default="show", choices=ACTIONS, metavar="show|around|export")
@@ -28,3 +30,5 @@ def add_graph(verbs: Verbs) -> None:
     graph.add_argument("--depth", type=int, default=1, metavar="N", help="for around: edges away (1 to 4)")
     graph.add_argument("--limit", type=int, default=200, metavar="N", help="for around: nodes at most")
     graph.add_argument("--format", default="json", choices=FORMS, help="for export: json or graphml")
+    graph.add_argument("--html", metavar="FILE", help="write the graph as one page to look at; - for stdout")
+    graph.add_argument("--force", action="store_true", help="for --html: replace a file that is no such page")
