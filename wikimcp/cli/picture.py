@@ -19,7 +19,9 @@ _ENOUGH = 1_024
 def write_picture(arguments: argparse.Namespace, settings: Settings, caller: Caller) -> int:
     """Write the page and tell how much it holds; with ``-`` print the page itself."""
     if arguments.action != "show":
-        raise UsageError("--html goes with the whole graph alone", hint="As in `wikimcp graph --html wiki.html`.")
+        raise UsageError(
+            "--html goes with the whole graph alone", hint="As in `wikimcp graph --html wiki.html`."
+        )
     to_stdout = arguments.html == "-"
     file = None if to_stdout else _place(arguments.html, settings.vault, force=arguments.force)
     with opened(settings, vectors="none") as service:
@@ -86,7 +88,9 @@ def _write(file: Path, page: bytes, *, shown: str) -> None:
     except OSError as error:
         if beside:
             Path(beside).unlink(missing_ok=True)
-        raise UsageError(f"--html: {shown[:120]} cannot be written: {error.strerror or 'no reason given'}") from error
+        raise UsageError(
+            f"--html: {shown[:120]} cannot be written: {error.strerror or 'no reason given'}"
+        ) from error
 
 
 def _umask() -> int:

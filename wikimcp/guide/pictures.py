@@ -63,7 +63,15 @@ def _row(
     if page is None:
         said = node.metadata.get("summary") or node.metadata.get("description")
         summary = said if isinstance(said, str) else ""
-        return [node.id, _clip(node.label, _LONGEST_LABEL), kind, [], _clip(summary, _LONGEST_SUMMARY), "", ""]
+        return [
+            node.id,
+            _clip(node.label, _LONGEST_LABEL),
+            kind,
+            [],
+            _clip(summary, _LONGEST_SUMMARY),
+            "",
+            "",
+        ]
     groups = [clusters[name] for name in dict.fromkeys(page.clusters or (_NO_CLUSTER,))]
     summary = _clip(page.summary, _LONGEST_SUMMARY)
     return [

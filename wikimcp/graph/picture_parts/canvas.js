@@ -2,7 +2,8 @@
 
 const Canvas = ((canvas) => {
   const PALETTE = ["#3b82c4", "#e0812b", "#3fa66a", "#d1495b", "#8a63c9", "#2aa5a0", "#d86fb0", "#b5a21c", "#6c7fd8",
-    "#7aa63b", "#b4723c", "#5b9bb0"];
+    "#7aa63b", "#b4723c", "#5b9bb0", "#9fb8dd", "#d9a679", "#8fc7a3", "#dd98a0", "#b9a3d6", "#8ccac6", "#dfaacb", "#cfc37a",
+    "#8a4f9e", "#2f7d54", "#a33f57", "#9c6a1c"];
   const REST = "#8b93a1", NEAREST = 0.02, CLOSEST = 12, MOST_LABELS = 90;
   const context = canvas.getContext("2d");
   const view = { x: 0, y: 0, scale: 1 };
@@ -33,7 +34,7 @@ const Canvas = ((canvas) => {
 
   const toScreen = (n) => [(n.x - view.x) * view.scale + width / 2, (n.y - view.y) * view.scale + height / 2];
   const toWorld = (sx, sy) => [(sx - width / 2) / view.scale + view.x, (sy - height / 2) / view.scale + view.y];
-  const sizeOf = (n) => Math.max(1.4, n.r * Math.min(Math.max(view.scale, 0.55), 2.2) ** 0.75 * Math.min(1, view.scale * 1.6));
+  const sizeOf = (n) => Math.max(1.4, n.r * Math.min(Math.max(view.scale, 0.5), 2.2) ** 0.75 * Math.min(1, Math.max(0.62, view.scale * 1.9)));
 
   function zoom(factor, sx = width / 2, sy = height / 2) {
     const [x, y] = toWorld(sx, sy);
@@ -57,7 +58,16 @@ const Canvas = ((canvas) => {
     ask();
   }
 
-  function center(n) { view.x = n.x; view.y = n.y; ask(); }
+  // Put a node in the middle, at a scale that shows its neighbours and still lets one read.
+  function center(n, near) {
+    view.x = n.x; view.y = n.y;
+    let most = 1.6;
+    for (const o of near) {
+      most = Math.min(most, (width / 2 - 60) / (Math.abs(o.x - n.x) || 1), (height / 2 - 50) / (Math.abs(o.y - n.y) || 1));
+    }
+    view.scale = Math.max(0.5, NEAREST, most);
+    ask();
+  }
 
   function at(nodes, sx, sy, slack) {
     let best = null, least = Infinity;
@@ -178,7 +188,17 @@ const Canvas = ((canvas) => {
     context.textAlign = "center"; context.textBaseline = "middle"; context.lineJoin = "round";
     const thin = Math.min(1.2, 0.45 + view.scale * 0.4);
     const crowd = Math.max(0.1, Math.min(0.4, 900 / (edges.length + 1))) * (near ? 0.3 : 1);
-    strokes(edges.filter((e) => !e.inferred), `rgba(${theme.edge}, ${crowd})`, thin);
+    const inside = new Map(), across = [];
+    for (const e of edges) {
+      if (e.inferred) continue;
+      if (e.s.colour !== e.t.colour || e.s.colour === REST) { across.push(e); continue; }
+      if (!inside.has(e.s.colour)) inside.set(e.s.colour, []);
+      inside.get(e.s.colour).push(e);
+    }
+    strokes(across, `rgba(${theme.edge}, ${crowd * 0.8})`, thin);
+    context.globalAlpha = Math.min(1, crowd * 2.2);
+    for (const [colour, some] of inside) strokes(some, colour, thin);
+    context.globalAlpha = 1;
     strokes(edges.filter((e) => e.inferred), `rgba(${theme.edge}, ${Math.min(1, crowd * 1.6)})`, thin, [4, 3]);
     const own = near ? edges.filter((e) => e.s === picture.focus || e.t === picture.focus) : [];
     if (near) {

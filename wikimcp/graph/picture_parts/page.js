@@ -19,6 +19,7 @@
   // The graph
 
   const types = data.types.map(([label, ofPages], place) => ({ place, label, ofPages, on: ofPages || !OFF_AT_FIRST.has(label), many: 0 }));
+  const typesShown = [...types].sort((a, b) => b.ofPages - a.ofPages || a.place - b.place);
   const clusters = data.clusters.map((label, place) => ({ place, label: label || NO_CLUSTER, on: true, many: 0, none: !label }));
   const relations = data.relations.map((label, place) => ({ place, label, words: label.replaceAll("_", " "), on: true, many: 0 }));
   const nodes = data.nodes.map(([id, label, type, groups, summary, path, date], i) => {
@@ -191,7 +192,7 @@
   const retick = [];
   const repaintSwatches = () => {
     const byType = $("colours").value === "type";
-    document.querySelectorAll("#types .swatch").forEach((s, k) => s.style.setProperty("--swatch", byType ? types[k].colour : "var(--soft)"));
+    document.querySelectorAll("#types .swatch").forEach((s, k) => s.style.setProperty("--swatch", byType ? typesShown[k].colour : "var(--soft)"));
     document.querySelectorAll("#clusters .swatch").forEach((s, k) => s.style.setProperty("--swatch", byType ? "var(--soft)" : clusters[k].colour));
   };
 
@@ -276,7 +277,7 @@
       acts.append(made);
     };
     button("Neighbours alone", alone, state.alone);
-    button("Bring into view", () => { Canvas.view.scale = Math.max(Canvas.view.scale, 1.3); Canvas.center(n); });
+    button("Bring into view", () => Canvas.center(n, neighbours(n, n.edges.filter((e) => e.on))));
     button("Close", () => select(null));
     box.append(acts);
     const sorted = new Map();
@@ -286,8 +287,9 @@
       if (!sorted.has(key)) sorted.set(key, []);
       sorted.get(key).push(e);
     }
-    const order = [...sorted].sort(([a], [b]) => { const [x, y] = a.split(" "), [u, v] = b.split(" "); return y - v || x - u; });
-    for (const [, some] of order) {
+    const last = (e) => (e.relation.label === "tagged" ? 1 : 0);
+    const order = [...sorted.values()].sort(([a], [b]) => last(a) - last(b) || a.relation.place - b.relation.place || (a.t === n) - (b.t === n));
+    for (const some of order) {
       const out = some[0].s === n, head = make("h3");
       head.append(swatch("line", some[0].relation.colour), make("span", "", `${out ? "→" : "←"} ${some[0].relation.words}`),
         make("span", "count", number(some.length)));
@@ -323,9 +325,7 @@
     detail();
     legend();
     if (n && show) {
-      const [x, y] = Canvas.toScreen(n), [w, h] = Canvas.size();
-      if (Canvas.view.scale < 0.5) Canvas.view.scale = 0.9;
-      if (x < w * 0.15 || y < h * 0.15 || x > w * 0.85 || y > h * 0.85 || show) Canvas.center(n);
+      Canvas.center(n, neighbours(n, n.edges.filter((e) => e.on)));
       moved = true;
       if (state.alone) Canvas.fit(state.shown);
     }
@@ -517,7 +517,7 @@
     fit: () => Canvas.fit(state.shown), again: arrange, theme, keys: () => $("help").showModal() };
   for (const [id, act] of Object.entries(clicks)) $(id).addEventListener("click", act);
   const clusterMark = (c) => swatch("", c.colour), typeMark = (t) => swatch(shapeClass(t), "var(--soft)");
-  retick.push(filterList("clusters", clusters, clusterMark, (c) => c.label), filterList("types", types, typeMark, typeName),
+  retick.push(filterList("clusters", clusters, clusterMark, (c) => c.label), filterList("types", typesShown, typeMark, typeName),
     filterList("relations", relations, (r) => swatch("line", r.colour), (r) => r.words));
   $("search").addEventListener("input", search);
   $("linked").addEventListener("change", refresh);
