@@ -134,7 +134,11 @@ def opened_page(profile: Path, *, width: int = 1280, height: int = 800) -> Itera
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.ask(f"{domain}.enable")
         page.ask(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
         yield page
         page.session = ""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wikimcp.cli.parsing import UsageError
-from wikimcp.cli.picture import write_picture
 from wikimcp.cli.show import print_facts, print_json, print_table, print_text
 from wikimcp.cli.verbs import local_caller, opened, settings_of
 
@@ -28,6 +27,8 @@ def graph(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     caller = local_caller(settings)
     if arguments.html is not None:
+        from wikimcp.cli.picture import write_picture
+
         return write_picture(arguments, settings, caller)
     with opened(settings, vectors="none") as service:
         if action == "export":

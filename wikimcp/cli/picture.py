@@ -1,10 +1,9 @@
-"""`wikimcp graph --html`: writes the graph as a page, never into the vault and never over a stranger's file."""
+"""`wikimcp graph --html`: writes the graph as a page, never into the vault or over a file of another kind."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from pathlib import Path
 
 from wikimcp.cli.parsing import UsageError
@@ -40,7 +39,7 @@ def write_picture(arguments: argparse.Namespace, settings: Settings, caller: Cal
 
 
 def _place(name: str, vault: Path, *, force: bool) -> Path:
-    """Return where to write, links followed. Raises UsageError for a place that must not or cannot be written."""
+    """Return where to write, links followed. Raises UsageError for a place that may not or cannot be used."""
     shown = name[:120]
     try:
         file = Path(name).resolve()
@@ -78,19 +77,22 @@ def _is_ours(file: Path) -> bool:
 
 def _write(file: Path, page: bytes, *, shown: str) -> None:
     """Write the page beside its place and put it there whole, so that a failure leaves the old one."""
-    beside = ""
+    import tempfile
+
+    beside: Path | None = None
     try:
-        handle, beside = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:60]}.", suffix=".part")
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".wikimcp-", suffix=".part")
+        beside = Path(name)
         with os.fdopen(handle, "wb") as stream:
             stream.write(page)
-        os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, file)
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(file)
     except OSError as error:
-        if beside:
-            Path(beside).unlink(missing_ok=True)
-        raise UsageError(
-            f"--html: {shown[:120]} cannot be written: {error.strerror or 'no reason given'}"
-        ) from error
+        reason = error.strerror or "no reason given"
+        raise UsageError(f"--html: {shown[:120]} cannot be written: {reason}") from error
+    finally:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -1,6 +1,7 @@
 """The graph that an audience sees, made ready to be looked at: pages, what they link to, their relations.
 
-Headings are left out: they are many, and say little in a picture. How the page is written is `graph.picture`'s.
+Headings are left out: they are many, and say little in a picture. How the page is written is the matter of
+`graph.picture`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ T = TypeVar("T", bound=Hashable)
 def picture(reading: Reading) -> Picture:
     """Return the page with the graph of all that the audience sees.
 
-    The data of the page: ``clusters``, ``types`` (name, whether of pages), ``relations``, each by how many have
-    it; ``nodes`` as rows of id, label, type, clusters, summary, path, date; ``edges`` as rows of source, target,
-    relation, whether a model alone says so. Clusters, types, relations and nodes are named by their position.
+    The data of the page: ``clusters``, ``types`` (name, whether of pages) and ``relations``, those that
+    most have first; ``nodes`` as rows of id, label, type, clusters, summary, path, date; ``edges`` as rows
+    of source, target, relation, whether a model alone says so. One names the other by its position.
     """
     graph, _ = reading.graphs.projection()
     pages = {f"page:{page.slug}": page for page in reading.pages}
@@ -62,27 +63,11 @@ def _row(
     kind = types[_type(node, page)]
     if page is None:
         said = node.metadata.get("summary") or node.metadata.get("description")
-        summary = said if isinstance(said, str) else ""
-        return [
-            node.id,
-            _clip(node.label, _LONGEST_LABEL),
-            kind,
-            [],
-            _clip(summary, _LONGEST_SUMMARY),
-            "",
-            "",
-        ]
+        summary = _clip(said, _LONGEST_SUMMARY) if isinstance(said, str) else ""
+        return [node.id, _clip(node.label, _LONGEST_LABEL), kind, [], summary, "", ""]
     groups = [clusters[name] for name in dict.fromkeys(page.clusters or (_NO_CLUSTER,))]
-    summary = _clip(page.summary, _LONGEST_SUMMARY)
-    return [
-        node.id,
-        _clip(page.title, _LONGEST_LABEL),
-        kind,
-        groups,
-        summary,
-        page.path,
-        page.updated_at[:10],
-    ]
+    title, summary = _clip(page.title, _LONGEST_LABEL), _clip(page.summary, _LONGEST_SUMMARY)
+    return [node.id, title, kind, groups, summary, page.path, page.updated_at[:10]]
 
 
 def _type(node: GraphNode, page: PageRecord | None) -> tuple[str, bool]:

@@ -18,6 +18,13 @@ const Canvas = ((canvas) => {
     }
   }
 
+  // A colour as text: nearer to that of the other texts, so that it can be read on either ground.
+  function asText(colour) {
+    const parts = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+    const ink = parts(theme.ink);
+    return `rgb(${parts(colour).map((part, k) => Math.round(part * 0.62 + ink[k] * 0.38)).join(", ")})`;
+  }
+
   function measure() {
     const box = canvas.getBoundingClientRect();
     ratio = Math.min(window.devicePixelRatio || 1, 2);
@@ -61,11 +68,9 @@ const Canvas = ((canvas) => {
   // Put a node in the middle, at a scale that shows its neighbours and still lets one read.
   function center(n, near) {
     view.x = n.x; view.y = n.y;
-    let most = 1.6;
-    for (const o of near) {
-      most = Math.min(most, (width / 2 - 60) / (Math.abs(o.x - n.x) || 1), (height / 2 - 50) / (Math.abs(o.y - n.y) || 1));
-    }
-    view.scale = Math.max(0.5, NEAREST, most);
+    const scales = [...near].map((o) => Math.min((width / 2 - 60) / (Math.abs(o.x - n.x) || 1), (height / 2 - 50) / (Math.abs(o.y - n.y) || 1)));
+    scales.sort((a, b) => a - b); // a sixth of the neighbours may lie beyond the rim
+    view.scale = Math.min(1.6, Math.max(0.5, scales[Math.floor(scales.length / 6)]));
     ask();
   }
 
@@ -177,7 +182,7 @@ const Canvas = ((canvas) => {
     for (const { name, x, y, many, colour } of picture.regions) {
       const [sx, sy] = toScreen({ x, y });
       const size = Math.round(Math.min(19, 12 + Math.sqrt(many) * 0.55));
-      put(cut(name, 36), sx, sy, `700 ${size}px system-ui, 'Noto Sans', sans-serif`, colour === REST ? theme.ink : colour, taken, false);
+      put(cut(name, 36), sx, sy, `700 ${size}px system-ui, 'Noto Sans', sans-serif`, asText(colour), taken, false);
     }
   }
 

@@ -533,7 +533,7 @@
     Canvas.fit(state.shown);
   });
   window.addEventListener("popstate", fromAddress);
-  window.addEventListener("resize", Canvas.measure);
+  window.addEventListener("resize", () => { Canvas.measure(); if (!moved) Canvas.fit(state.shown); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { Canvas.readTheme(); Canvas.ask(); });
   Canvas.onDraw(() => {
     const focus = state.selected && state.selected.on ? state.selected : state.hover;
