@@ -63,6 +63,8 @@ class Page:
             self.requests.append(params["request"]["url"])
         elif event == "Runtime.exceptionThrown":
             self.troubles.append(json.dumps(params["exceptionDetails"]))
+        elif event == "Log.entryAdded" and params["entry"]["source"] == "rendering":
+            pass  # advice on how fast a canvas is read, which only tests do
         elif event in ("Runtime.consoleAPICalled", "Log.entryAdded", "Page.javascriptDialogOpening"):
             self.troubles.append(f"{event} {json.dumps(params)}")
 

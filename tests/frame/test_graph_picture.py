@@ -114,11 +114,22 @@ def test_the_page_loads_nothing_and_runs_its_own_script_alone(run: Run, tmp_path
         assert "://" not in "".join(attributes.values())
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
-    for word in ("://", "fetch(", "XMLHttpRequest", "WebSocket", "import(", "innerHTML", "eval(", "insertAdjacent"):
+    for word in (
+        "://",
+        "fetch(",
+        "XMLHttpRequest",
+        "WebSocket",
+        "import(",
+        "innerHTML",
+        "eval(",
+        "insertAdjacent",
+    ):
         assert word not in script, word
     assert "url(" not in style and "@import" not in style
     policy = next(
-        attributes["content"] for tag, attributes in read.elements if "http-equiv" in attributes and tag == "meta"
+        attributes["content"]
+        for tag, attributes in read.elements
+        if "http-equiv" in attributes and tag == "meta"
     )
     for text in (script, style):
         assert f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy

@@ -142,7 +142,7 @@ def test_filters_leave_what_they_say(page: Page, draw: Draw) -> None:
     page.run("location.hash = '#page:river'")
     page.until(f"{TITLE} === 'River'")
     page.press("f")
-    assert page.run(COUNTS) == "4 of 5 pages, 5 of 9 links"
+    assert page.run(COUNTS) == "4 of 5 pages, 6 of 9 links"
     page.press("Escape", code=27)
     assert page.run(COUNTS) == "5 pages, 1 other nodes, 7 of 9 links"
     assert page.troubles == []
@@ -178,7 +178,9 @@ def test_hostile_names_are_shown_as_they_are(page: Page, draw: Draw) -> None:
     for slug, title in NAMES.items():
         page.run(f"location.hash = '#page:{slug}'")
         page.until(f"{TITLE} === {json.dumps(' '.join(title.split()))}")
-    page.run("document.querySelectorAll('#types input, #relations input').forEach((b) => b.checked || b.click())")
+    page.run(
+        "document.querySelectorAll('#types input, #relations input').forEach((b) => b.checked || b.click())"
+    )
     page.run("document.getElementById('colours').value = 'type'")
     page.run("document.getElementById('colours').dispatchEvent(new Event('change'))")
     shot(page, "hostile")

@@ -13,7 +13,7 @@ const Layout = (() => {
   let child = new Int32Array(0), mass, atX, atY, count = 0;
 
   function room(bodies) {
-    if (child.length >= bodies * 16) return;
+    if (mass && child.length >= bodies * 16) return;
     const squares = bodies * 4 + 64;
     child = new Int32Array(squares * 4);
     mass = new Float64Array(squares); atX = new Float64Array(squares); atY = new Float64Array(squares);

@@ -121,6 +121,7 @@
     Layout.place(shown);
     const cooling = 1 - 0.001 ** (1 / TICKS), frame = shown.length > 4000 ? 40 : 14;
     let step = 0;
+    if (!shown.length) heat = 0;
     const one = () => { Layout.tick(shown, links, heat); heat *= 1 - cooling; step++; };
     const until = performance.now() + 700;
     while (step < quick && performance.now() < until) one();
@@ -329,6 +330,7 @@
       moved = true;
       if (state.alone) Canvas.fit(state.shown);
     }
+    if (n) menu(false);
     $("detail").scrollTop = 0;
     if (focus) $("detail").focus({ preventScroll: true });
     Canvas.ask();
@@ -473,7 +475,7 @@
     Canvas.ask();
   }
   const anywhere = {
-    "/": () => { $("side").classList.add("open"); $("search").focus(); $("search").select(); },
+    "/": () => { if ($("menu").offsetWidth) menu(true); $("search").focus(); $("search").select(); },
     "?": () => $("help").showModal(),
     "+": () => zoomBy(1.3), "=": () => zoomBy(1.3), "-": () => zoomBy(1 / 1.3), 0: () => Canvas.fit(state.shown),
     n: () => step(1), p: () => step(-1), f: alone, r: arrange, t: theme,
