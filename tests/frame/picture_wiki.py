@@ -63,6 +63,11 @@ def write_vault(folder: Path, pages: dict[str, str]) -> None:
         file.write_text(text, encoding="utf-8")
 
 
+def flat(title: str) -> str:
+    """Return a title as it is shown: on one line, nothing in it turns the order of what follows."""
+    return " ".join(re.sub("[\u202a-\u202e]", " ", title).split())
+
+
 class Read(HTMLParser):
     """The elements of a page with their attributes and texts; every element is closed in its turn."""
 
@@ -93,7 +98,7 @@ class Read(HTMLParser):
             self.texts.setdefault(self.open[-1], []).append(data)
 
     def handle_comment(self, data: str) -> None:
-        """A page of ours has no comments."""
+        """Note a fault: a page of ours has no comments."""
         self.faults.append("a comment")
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.frame.picture_wiki import HILLS, HOSTILE, NAMES, Read, data_of, write_vault
+from tests.frame.picture_wiki import HILLS, HOSTILE, NAMES, Read, data_of, flat, write_vault
 from wikimcp.cli import main
 from wikimcp.graph.picture import is_picture, picture_html
 
 Run = Callable[..., tuple[int, str, str]]
-CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "wikantik-pages"
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def test_no_text_of_the_vault_is_taken_for_markup(run: Run, tmp_path: Path) -> N
     assert not re.search("[<>&\u2028\u2029]", "".join(read.texts["script"][:1]))
     labels = {row[0]: row[1] for row in data["nodes"]}
     for name, title in NAMES.items():
-        assert labels[f"page:{name}"] == " ".join(title.split())
+        assert labels[f"page:{name}"] == flat(title)
     assert {"a_script_b"} <= set(data["relations"])
     said_by_models = [edge for edge in data["edges"] if edge[3]]
     assert [data["relations"][edge[2]] for edge in said_by_models] == ["a_script_b"]
@@ -230,14 +229,11 @@ def test_only_a_page_of_this_command_is_taken_for_one() -> None:
         assert not is_picture(other)
 
 
-def test_the_large_corpus_makes_a_page_of_modest_size(run: Run, tmp_path: Path) -> None:
-    if not CORPUS.is_dir():
-        pytest.skip("the corpus beside the clone is absent")
-    code, _, _ = run("graph", "--html", "corpus.html", "--vault", str(CORPUS))
-    page = (tmp_path / "corpus.html").read_text(encoding="utf-8")
+def test_the_large_corpus_makes_a_page_of_modest_size(corpus_picture: Path) -> None:
+    page = corpus_picture.read_text(encoding="utf-8")
     data = data_of(page)
     pages = [row for row in data["nodes"] if data["types"][row[2]][1]]
-    assert code == 0 and Read(page).faults == []
+    assert Read(page).faults == []
     assert len(page.encode()) < 1_500_000
     assert len(pages) >= 1_200
     assert sum(1 for edge in data["edges"] if data["relations"][edge[2]] == "links_to") >= 4_400

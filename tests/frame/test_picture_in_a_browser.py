@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.frame.browser import Page, found_browser, opened_page
-from tests.frame.picture_wiki import HILLS, HOSTILE, NAMES, write_vault
+from tests.frame.picture_wiki import HILLS, HOSTILE, NAMES, flat, write_vault
 from wikimcp.cli import main
 
 pytestmark = pytest.mark.skipif(
     found_browser() is None, reason="there is no Chromium on the path (Debian: apt-get install chromium)"
 )
-CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "wikantik-pages"
 SHOTS = os.environ.get("PICTURE_SHOTS", "")
 Draw = Callable[..., Path]
 
@@ -40,11 +39,9 @@ def draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Draw:
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     monkeypatch.setenv("WIKIMCP_EMBEDDER", "none")
 
-    def drawn(pages: dict[str, str] | Path) -> Path:
-        vault = pages if isinstance(pages, Path) else tmp_path / "vault"
-        if isinstance(pages, dict):
-            write_vault(vault, pages)
-        file = tmp_path / "graph.html"
+    def drawn(pages: dict[str, str]) -> Path:
+        vault, file = tmp_path / "vault", tmp_path / "graph.html"
+        write_vault(vault, pages)
         assert main(["graph", "--html", str(file), "--vault", str(vault), "--json"]) == 0
         return file
 
@@ -95,7 +92,7 @@ def shot(page: Page, name: str) -> None:
 
 def test_a_page_is_found_selected_and_clicked_through_by_keys_alone(page: Page, draw: Draw) -> None:
     opened(page, draw(HILLS))
-    assert page.run(COUNTS) == "5 pages, 1 other nodes, 7 of 9 links"
+    assert page.run(COUNTS) == "5 pages, 1 other node, 7 of 9 links"
     assert page.run(TITLE) == "Overview"
     assert drawn_pixels(page) > 500
     page.press("/")
@@ -128,7 +125,7 @@ def test_filters_leave_what_they_say(page: Page, draw: Draw) -> None:
     assert page.run(COUNTS) == "2 of 5 pages, 0 of 9 links"
     page.run("document.getElementById('reset').click()")
     page.run(f"{box_of('links to', 'relations')}.click()")
-    assert page.run(COUNTS) == "5 pages, 1 other nodes, 1 of 9 links"
+    assert page.run(COUNTS) == "5 pages, 1 other node, 1 of 9 links"
     page.run("document.getElementById('linked').click()")
     assert page.run(COUNTS) == "2 of 5 pages, 1 of 9 links"
     page.run("document.getElementById('reset').click()")
@@ -138,13 +135,13 @@ def test_filters_leave_what_they_say(page: Page, draw: Draw) -> None:
     assert page.run(COUNTS) == "0 of 5 pages, 0 of 9 links"
     assert page.run("document.getElementById('empty').textContent") == "The filters leave nothing to show."
     page.run("document.getElementById('reset').click()")
-    assert page.run(COUNTS) == "5 pages, 1 other nodes, 7 of 9 links"
+    assert page.run(COUNTS) == "5 pages, 1 other node, 7 of 9 links"
     page.run("location.hash = '#page:river'")
     page.until(f"{TITLE} === 'River'")
     page.press("f")
     assert page.run(COUNTS) == "4 of 5 pages, 6 of 9 links"
     page.press("Escape", code=27)
-    assert page.run(COUNTS) == "5 pages, 1 other nodes, 7 of 9 links"
+    assert page.run(COUNTS) == "5 pages, 1 other node, 7 of 9 links"
     assert page.troubles == []
 
 
@@ -177,7 +174,7 @@ def test_hostile_names_are_shown_as_they_are(page: Page, draw: Draw) -> None:
     assert page.run("document.querySelectorAll('img, i, b:not(#tip b)').length") == 0
     for slug, title in NAMES.items():
         page.run(f"location.hash = '#page:{slug}'")
-        page.until(f"{TITLE} === {json.dumps(' '.join(title.split()))}")
+        page.until(f"{TITLE} === {json.dumps(flat(title))}")
     page.run(
         "document.querySelectorAll('#types input, #relations input').forEach((b) => b.checked || b.click())"
     )
@@ -197,10 +194,8 @@ def test_an_empty_graph_says_so(page: Page, draw: Draw) -> None:
     assert page.troubles == []
 
 
-def test_the_large_corpus_is_drawn_in_light_and_dark_and_narrow(page: Page, draw: Draw) -> None:
-    if not CORPUS.is_dir():
-        pytest.skip("the corpus beside the clone is absent")
-    opened(page, draw(CORPUS))
+def test_the_large_corpus_is_drawn_in_light_and_dark_and_narrow(page: Page, corpus_picture: Path) -> None:
+    opened(page, corpus_picture)
     grounds = []
     for scheme in ("light", "dark"):
         page.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

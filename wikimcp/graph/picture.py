@@ -41,7 +41,7 @@ def picture_html(title: str, data: Mapping[str, Any]) -> str:
     """
     style, script = _part("page.css"), "\n".join(_part(name) for name in _SCRIPTS)
     parts = {
-        "title": html.escape(_UNPRINTABLE.sub(" ", title).strip() or "Wiki graph"),
+        "title": html.escape(one_line(title) or "Wiki graph"),
         "policy": "default-src 'none'; "
         f"style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
         "style": style,
@@ -50,6 +50,11 @@ def picture_html(title: str, data: Mapping[str, Any]) -> str:
     }
     # In one pass: a page of the wiki may well hold the name of a blank.
     return _BLANK.sub(lambda blank: parts[blank[1]], _part("page.html"))
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one line, with blanks for controls and for marks that turn the order of others."""
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())
 
 
 def is_picture(beginning: bytes) -> bool:

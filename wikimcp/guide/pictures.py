@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from wikimcp.graph.page_rows import INFERRED
-from wikimcp.graph.picture import Picture, picture_html
+from wikimcp.graph.picture import Picture, one_line, picture_html
 from wikimcp.guide.status import manifest
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.models import GraphEdge, GraphNode
@@ -42,8 +42,8 @@ def picture(reading: Reading) -> Picture:
     title = manifest(reading, tools=(), version="")["title"]
     data = {
         "title": title,
-        "clusters": list(clusters),
-        "types": [list(kind) for kind in types],
+        "clusters": [one_line(name) for name in clusters],
+        "types": [[one_line(name), of_pages] for name, of_pages in types],
         "relations": list(relations),
         "nodes": [_row(node, pages.get(node.id), types, clusters) for node in nodes],
         "edges": [
@@ -91,5 +91,5 @@ def _by_count(values: Iterable[T]) -> dict[T, int]:
 
 
 def _clip(text: str, longest: int) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

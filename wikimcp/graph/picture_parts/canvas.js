@@ -143,9 +143,10 @@ const Canvas = ((canvas) => {
   function cut(text, most) { return text.length > most ? `${[...text.slice(0, most)].join("").trimEnd()}…` : text; }
 
   // A text with a halo where it hides no other; says whether there was room.
-  function put(text, x, y, font, colour, taken, must) {
+  function put(text, x, y, font, colour, taken, must, within) {
     context.font = font;
     const size = parseInt(font.match(/(\d+)px/)[1], 10), wide = context.measureText(text).width + 6;
+    if (within && x > 0 && x < width) x = Math.max(wide / 2, Math.min(x, width - wide / 2));
     const box = [x - wide / 2, y - size * 0.65, x + wide / 2, y + size * 0.65];
     if (box[2] < 0 || box[0] > width || box[3] < 0 || box[1] > height) return false;
     if (!must && taken.some((b) => b[0] < box[2] && box[0] < b[2] && b[1] < box[3] && box[1] < b[3])) return false;
@@ -182,7 +183,7 @@ const Canvas = ((canvas) => {
     for (const { name, x, y, many, colour } of picture.regions) {
       const [sx, sy] = toScreen({ x, y });
       const size = Math.round(Math.min(19, 12 + Math.sqrt(many) * 0.55));
-      put(cut(name, 36), sx, sy, `700 ${size}px system-ui, 'Noto Sans', sans-serif`, asText(colour), taken, false);
+      put(cut(name, 36), sx, sy, `700 ${size}px system-ui, 'Noto Sans', sans-serif`, asText(colour), taken, false, true);
     }
   }
 

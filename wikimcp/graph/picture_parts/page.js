@@ -84,9 +84,10 @@
 
   function count() {
     const pages = nodes.filter((n) => n.page).length, shown = state.shown.filter((n) => n.page).length;
-    const few = (a, b, what) => (a === b ? `${number(b)} ${what}` : `${number(a)} of ${number(b)} ${what}`);
-    const others = state.shown.length - shown, more = others ? `, ${number(others)} other nodes` : "";
-    $("counts").textContent = `${few(shown, pages, "pages")}${more}, ${few(state.lines.length, edges.length, "links")}`;
+    const some = (n, what) => `${number(n)} ${what}${n === 1 ? "" : "s"}`;
+    const few = (a, b, what) => (a === b ? some(b, what) : `${number(a)} of ${some(b, what)}`);
+    const others = state.shown.length - shown, more = others ? `, ${some(others, "other node")}` : "";
+    $("counts").textContent = `${few(shown, pages, "page")}${more}, ${few(state.lines.length, edges.length, "link")}`;
     $("empty").hidden = state.shown.length > 0;
     $("empty").textContent = nodes.length ? "The filters leave nothing to show." : "There is nothing in this graph yet.";
   }
@@ -278,7 +279,7 @@
       acts.append(made);
     };
     button("Neighbours alone", alone, state.alone);
-    button("Bring into view", () => Canvas.center(n, neighbours(n, n.edges.filter((e) => e.on))));
+    button("Center", () => Canvas.center(n, neighbours(n, n.edges.filter((e) => e.on))));
     button("Close", () => select(null));
     box.append(acts);
     const sorted = new Map();
@@ -405,7 +406,7 @@
     if (!n) { box.hidden = true; return; }
     const title = make("b", "", n.name), linked = neighbours(n, n.edges.filter((e) => e.on)).size - 1;
     title.dir = "auto";
-    box.replaceChildren(title, make("span", "", `${typeName(n.type)}${n.groups.length ? ` · ${clusters[n.groups[0]].label}` : ""} · ${number(linked)} neighbours`));
+    box.replaceChildren(title, make("span", "", `${typeName(n.type)}${n.groups.length ? ` · ${clusters[n.groups[0]].label}` : ""} · ${number(linked)} neighbour${linked === 1 ? "" : "s"}`));
     box.hidden = false;
     const [w, h] = Canvas.size();
     box.style.transform = `translate(${Math.min(x + 14, w - box.offsetWidth - 8)}px, ${Math.min(y + 14, h - box.offsetHeight - 8)}px)`;
