@@ -120,7 +120,8 @@
   function settle(heat, { fitAfter = false, quick = 0 } = {}) {
     const mine = ++run, shown = state.shown, links = Layout.linksOf(state.lines);
     Layout.place(shown);
-    const cooling = 1 - 0.001 ** (1 / TICKS), frame = shown.length > 4000 ? 40 : 14;
+    const large = shown.length > 5000; // fewer steps, and more of them between two pictures
+    const cooling = 1 - 0.001 ** (1 / (large ? TICKS / 3 : TICKS)), frame = large ? 250 : shown.length > 2500 ? 40 : 14;
     let step = 0;
     if (!shown.length) heat = 0;
     const one = () => { Layout.tick(shown, links, heat); heat *= 1 - cooling; step++; };
