@@ -15,9 +15,11 @@ from wikimcp import __version__
 from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import NotFound, StateError, Unavailable, WikimcpError, nearest
 from wikimcp.graph.export import to_graphml, to_json
+from wikimcp.graph.picture import Picture
 from wikimcp.guide.completions import complete
 from wikimcp.guide.graphs import graph_payload, neighborhood_payload
 from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
+from wikimcp.guide.pictures import picture
 from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.sidecar_check import check_sidecar
 from wikimcp.guide.status import full_status, manifest
@@ -431,6 +433,11 @@ class WikiService:
         """
         self._need_graph()
         return self._read(_audience(caller), lambda reading: check_sidecar(reading, data))
+
+    def picture(self, caller: Caller) -> Picture:
+        """Return the graph that a caller sees as one page of HTML that loads nothing."""
+        self._need_graph()
+        return self._read(_audience(caller), picture)
 
     def _need_graph(self) -> None:
         if not self.options.graph:

@@ -117,6 +117,7 @@ def everything(service: WikiService, caller: Caller, calls: Calls, *, scores: bo
         for value in ("", "m", "s", "me"):
             told[f"complete {argument} {value}"] = service.complete("page", argument, value, caller)
     told["graph"] = service.graph(caller)
+    told["picture"] = service.picture(caller).html
     for name in (*names, "page:open", "placeholder:secret/merger"):
         told[f"around {name}"] = _around(service, caller, name)
     told["checked sidecar"] = service.check_sidecar(_sidecar(names), caller)

@@ -16,7 +16,8 @@ def add_graph(verbs: Verbs) -> None:
         prints="Prints how many nodes and edges of each kind there are (--json: all of them, as rows). "
         "`around` prints what lies about one node, `export` the whole graph in the form of another program. "
         "`validate` prints what is wrong with a sidecar (exit code 1: something is), `import` writes one "
-        "that is valid into graph/graph.json of the vault.",
+        "that is valid into graph/graph.json of the vault. "
+        "--html writes it as one page to look at in a browser; that page needs no network.",
         examples=[
             "wikimcp graph",
             "wikimcp graph --json > graph.json",
@@ -25,6 +26,7 @@ def add_graph(verbs: Verbs) -> None:
             "wikimcp graph export --format graphml > wiki.graphml",
             "wikimcp graph validate extracted.json",
             "wikimcp graph import extracted.json --dry-run",
+            "wikimcp graph --html wiki.html",
         ],
     )
     graph.add_argument("action", nargs="?", default="show", choices=ACTIONS, metavar="|".join(ACTIONS))
@@ -35,3 +37,5 @@ def add_graph(verbs: Verbs) -> None:
     graph.add_argument("--limit", type=int, default=200, metavar="N", help="for around: nodes at most")
     graph.add_argument("--format", default="json", choices=FORMS, help="for export: json, graphml or turtle")
     graph.add_argument("--dry-run", action="store_true", help="for import: show what would change")
+    graph.add_argument("--html", metavar="FILE", help="write the graph as one page to look at; - for stdout")
+    graph.add_argument("--force", action="store_true", help="for --html: replace a file that is no such page")

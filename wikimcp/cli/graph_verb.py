@@ -25,8 +25,14 @@ def graph(arguments: argparse.Namespace) -> int:
     if (action == "around") is not bool(node):
         hint = "As in `wikimcp graph around runbooks/rollback`."
         raise UsageError("`graph around` takes one node, and only it does", hint=hint)
+    if arguments.force and arguments.html is None:
+        raise UsageError("--force goes with --html", hint="As in `wikimcp graph --html wiki.html --force`.")
     settings = settings_of(arguments)
     caller = local_caller(settings)
+    if arguments.html is not None:
+        from wikimcp.cli.picture import write_picture
+
+        return write_picture(arguments, settings, caller)
     with opened(settings, vectors="none") as service:
         if action == "export":
             print_text(service.export_graph(caller, arguments.format).rstrip("\n"))
