@@ -22,6 +22,7 @@ from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
 from wikimcp.guide.pictures import picture
 from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.sidecar_check import check_sidecar
+from wikimcp.guide.specs import BriefingAnswer, PromptArgument, PromptSpec, ResourceSpec, ToolAnswer, ToolSpec
 from wikimcp.guide.status import full_status, manifest
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
@@ -35,67 +36,20 @@ from wikimcp.tools.registry import Backends, available
 from wikimcp.tools.schemas import input_schema, output_schema
 from wikimcp.tools.source_refs import TOOL as SOURCE_REFS
 
+__all__ = [
+    "BriefingAnswer",
+    "PromptArgument",
+    "PromptSpec",
+    "ResourceSpec",
+    "ServiceOptions",
+    "ToolAnswer",
+    "ToolSpec",
+    "WikiService",
+]
+
 _TRIES = 6  # an answer is made again while the files behind it change
 _PATIENT_TRIES = 3  # then it is made without those that keep changing
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """One registered tool; the schemas are JSON Schema objects (``output_schema`` None: text only)."""
-
-    name: str
-    title: str
-    description: str
-    input_schema: dict[str, Any]
-    output_schema: dict[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """A tool's result: ``text`` complete by itself, ``structured`` the same facts (None: text only)."""
-
-    text: str
-    structured: dict[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class BriefingAnswer:
-    """A briefing: ``markdown`` for agents, ``data`` the same facts as JSON for programs."""
-
-    markdown: str
-    data: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceSpec:
-    """One readable resource; ``tokens`` is its size (edges add it to the description)."""
-
-    uri: str
-    name: str
-    title: str
-    description: str
-    mime_type: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class PromptArgument:
-    """One argument of a prompt."""
-
-    name: str
-    description: str
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PromptSpec:
-    """One prompt with its arguments, in order."""
-
-    name: str
-    title: str
-    description: str
-    arguments: tuple[PromptArgument, ...]
 
 
 @dataclass(frozen=True, slots=True)

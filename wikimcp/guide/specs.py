@@ -1,0 +1,64 @@
+"""What a service tells of its tools, resources and prompts, and how it answers: plain values for the edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One registered tool; the schemas are JSON Schema objects (``output_schema`` None: text only)."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """A tool's result: ``text`` complete by itself, ``structured`` the same facts (None: text only)."""
+
+    text: str
+    structured: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BriefingAnswer:
+    """A briefing: ``markdown`` for agents, ``data`` the same facts as JSON for programs."""
+
+    markdown: str
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpec:
+    """One readable resource; ``tokens`` is its size (edges add it to the description)."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """One argument of a prompt."""
+
+    name: str
+    description: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSpec:
+    """One prompt with its arguments, in order."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[PromptArgument, ...]
