@@ -1,4 +1,4 @@
-"""What a service tells of its tools, resources and prompts, and how it answers: plain values for the edges."""
+"""What a service tells of its tools, resources and prompts, and how it answers, as plain values for edges."""
 
 from __future__ import annotations
 
