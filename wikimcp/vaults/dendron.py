@@ -35,6 +35,7 @@ _LABEL_FIRST = re.compile(r"\[\[([^\[\]|\n]*?)\\?\|([^\[\]|\n]*)\]\]")
 _HEAD = 4_000
 _SCHEME = "dendron://"
 _RANGE_END = re.compile(r"(?:,\d+)?:#.*\Z|,\d+\Z")
+_PRIVATE_VAULT = re.compile(r"\bvisibility[\"']?\s*:\s*[\"']?private\b", re.IGNORECASE)
 _MILLISECONDS = re.compile(r"\d{12,14}")
 
 
@@ -194,10 +195,12 @@ def _time(text: str) -> str:
 
 def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
     """Return the vaults of a workspace and what is wrong with its configuration."""
+    text = ""
     try:
-        settings = load_yaml(read_settings(root, _CONFIG) or "").root
+        text = read_settings(root, _CONFIG) or ""
+        settings = load_yaml(text).root
     except (OSError, YamlFault):
-        return (), [_note(f"{_CONFIG} cannot be read; every page below the root is taken for a note")]
+        return _without_vaults(text, f"{_CONFIG} cannot be read")
     vaults: list[NoteFolder] = []
     notes: list[Diagnostic] = []
     bounds = Bounds.of(root, trusted)
@@ -208,8 +211,16 @@ def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder
             notes.append(_note(f"the vault {entry['fsPath']!r} of {_CONFIG} has no folder {found.folder!r}"))
         vaults.append(found)
     if not vaults:
-        notes.append(_note(f"{_CONFIG} names no vault; every page below the root is taken for a note"))
+        return _without_vaults(text, f"{_CONFIG} names no vault")
     return tuple(vaults), notes
+
+
+def _without_vaults(text: str, why: str) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
+    """Return what is served where no vault is known: all, unless one is private and nobody can say which."""
+    if _PRIVATE_VAULT.search(text):
+        message = f"{why} and speaks of a private vault; every page is withheld until it names them"
+        return (NoteFolder("", "", private=True),), [_note(message)]
+    return (), [_note(f"{why}; every page below the root is taken for a note")]
 
 
 def _entries(settings: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - any JSON value
