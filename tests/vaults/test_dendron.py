@@ -169,6 +169,19 @@ def test_a_private_vault_stays_withheld_while_the_configuration_is_broken(
     ]
 
 
+@pytest.mark.parametrize("broken", ["", "dev: [unclosed\n"])
+def test_a_vault_that_becomes_private_while_it_is_served_is_in_no_answer(tmp_path: Path, broken: str) -> None:
+    config = "workspace:\n  vaults:\n  - fsPath: open\n  - fsPath: own\n"
+    files = {"open/a.md": PAGE, "own/b.md": "---\nid: y\n---\nMarkerword.\n"}
+    with served(put(tmp_path / "vault", {"dendron.yml": config, **files})) as wiki:
+        assert [page["slug"] for page in wiki.call("list_pages")["pages"]] == ["a", "b"]
+        private = f"{config}    visibility: private\n"
+        for written in (private, private + broken):
+            put(tmp_path / "vault", {"dendron.yml": written})
+            assert [page["slug"] for page in wiki.call("list_pages")["pages"]] == ["a"]
+            assert "Markerword" not in str(wiki.call("assemble_bundle", query="words"))
+
+
 def test_only_the_dots_of_the_file_name_are_the_hierarchy(tmp_path: Path) -> None:
     vault = put(
         tmp_path, {"dendron.yml": "vaults: [{fsPath: v.1}]\n", "v.1/sub.dir/a.b.md": PAGE, "v.1/a.b.md": PAGE}
