@@ -206,6 +206,13 @@ SECRET_ROWS: list[dict[str, Any]] = [
     },
     {"from": "osprey", "to": "open", "type": "quillhaven_node"},
     {"from": "open", "to": "Mira", "type": "quillhaven_entity"},
+    {"from": "open", "to": "secret\\merger.md", "type": "quillhaven_by_windows_path"},
+    {"from": "/secret/merger.md#Terms", "to": "open", "type": "quillhaven_by_anchor"},
+    {"from": "open", "to": "[[Merger|the talks]]", "type": "quillhaven_by_link"},
+    {"from": "open", "to": "source:secret/merger.md", "type": "quillhaven_by_source"},
+    {"from": "open", "to": "placeholder:Merger", "type": "quillhaven_by_placeholder"},
+    {"from": "open", "to": "old place/merger", "type": "quillhaven_by_file_name"},
+    {"from": "Quillhaven buyer", "to": "Merger", "type": "quillhaven_other_end"},
 ]
 SECRET_NODES = [
     {"id": "osprey", "label": "Osprey", "path": "secret/merger.md"},

@@ -45,6 +45,19 @@ def codes(wiki: Served, slug: str) -> list[tuple[str, int | None]]:
     return [(row["code"], row.get("line")) for row in wiki.call("get_page", slug=slug)["diagnostics"]]
 
 
+def test_an_anchor_as_a_link_writes_it_names_its_heading_everywhere(tmp_path: Path) -> None:
+    setup = "# Setup\n\n## Before you start\n\nfirst\n\n## Install\n\nlinux\n\n## Install\n\nmac\n"
+    links = "[a](setup.md#before-you-start) [b](setup.md#install) [c](setup.md#install-1) [d](setup.md#install-2)\n"
+    with served(put(tmp_path / "v", {"setup.md": setup, "home.md": links})) as wiki:
+        odd = wiki.call("get_page", slug="home")["diagnostics"]
+        assert [row["message"] for row in odd] == ["'setup.md#install-2': setup has no such heading"]
+        (edge,) = [row for row in wiki.service.graph(OPERATOR)["edges"] if row["relation"] == "links_to"]
+        assert edge["metadata"]["missing_heading"] == "install-2"
+        for anchor, line in (("before-you-start", 3), ("#install-1", 11)):
+            (page,) = wiki.call("read_pages", slugs=["setup"], heading=anchor)["pages"]
+            assert page["citation"]["lines"][0] == line
+
+
 def test_a_page_tells_its_odd_links_with_their_lines(wiki: Served) -> None:
     assert codes(wiki, "home") == [
         ("unresolved_link", 3),

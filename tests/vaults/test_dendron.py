@@ -8,7 +8,7 @@ import pytest
 
 from tests.vaults.dialects import FIXTURES, fixture_copy, only_page, pages_of, paths_of, put, served
 from wikimcp.errors import VaultError
-from wikimcp.models import LinkKind
+from wikimcp.models import Caller, LinkKind
 from wikimcp.vaults.detect import VaultOptions, detect
 
 PAGE = "---\nid: x\n---\nWords.\n"
@@ -149,6 +149,37 @@ def test_a_configuration_without_vaults_costs_a_note_and_no_page(tmp_path: Path,
     scan = adapter.scan()
     assert [stamp.path for stamp in scan.files] == ["x/a.b.md"]
     assert [(path, note.code) for path, note in scan.diagnostics] == [("", "vault_settings")]
+
+
+@pytest.mark.parametrize("broken", ["dev: [unclosed\n", "\tbad\n"])
+def test_a_private_vault_stays_withheld_while_the_configuration_is_broken(
+    tmp_path: Path, broken: str
+) -> None:
+    config = "workspace:\n  vaults:\n  - fsPath: open\n  - fsPath: own\n    visibility: private\n"
+    files = {"open/a.md": PAGE, "own/b.md": "---\nid: y\n---\nMarkerword.\n"}
+    vault = put(tmp_path / "vault", {"dendron.yml": config, **files})
+    with served(vault) as wiki:
+        assert [page["slug"] for page in wiki.call("list_pages")["pages"]] == ["a"]
+    put(vault, {"dendron.yml": config + broken})
+    with served(vault) as wiki:
+        assert wiki.service.graph(Caller())["nodes"] == []
+    adapter = detect(vault)
+    assert [note.message for _, note in adapter.scan().diagnostics] == [
+        "dendron.yml cannot be read and speaks of a private vault; every page is withheld until it names them"
+    ]
+
+
+@pytest.mark.parametrize("broken", ["", "dev: [unclosed\n"])
+def test_a_vault_that_becomes_private_while_it_is_served_is_in_no_answer(tmp_path: Path, broken: str) -> None:
+    config = "workspace:\n  vaults:\n  - fsPath: open\n  - fsPath: own\n"
+    files = {"open/a.md": PAGE, "own/b.md": "---\nid: y\n---\nMarkerword.\n"}
+    with served(put(tmp_path / "vault", {"dendron.yml": config, **files})) as wiki:
+        assert [page["slug"] for page in wiki.call("list_pages")["pages"]] == ["a", "b"]
+        private = f"{config}    visibility: private\n"
+        for written in (private, private + broken):
+            put(tmp_path / "vault", {"dendron.yml": written})
+            assert [page["slug"] for page in wiki.call("list_pages")["pages"]] == ["a"]
+            assert "Markerword" not in str(wiki.call("assemble_bundle", query="words"))
 
 
 def test_only_the_dots_of_the_file_name_are_the_hierarchy(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ def test_french_in_an_old_encoding_is_read_though_a_word_is_one_letter(tmp_path:
     assert page.summary == "Café à la crème, à la carte"
 
 
+def test_prices_in_euros_do_not_hide_an_old_encoding(tmp_path: Path) -> None:
+    page = read(tmp_path, "Gebühr: 50 € – schön, 12 €.\n".encode("cp1252"))
+    assert (page.encoding, page.summary) == ("cp1252", "Gebühr: 50 € – schön, 12 €.")
+
+
 def test_a_heading_that_is_a_whole_text_is_cut_in_paths(tmp_path: Path) -> None:
     page = read(tmp_path, b"# " + b"long " * 20_000 + b"\n\n" + b"a sentence of words. " * 20_000)
     (section,) = page.body.sections

@@ -24,6 +24,7 @@ from wikimcp.graph.page_rows import (
 from wikimcp.graph.predicates import page_kind
 from wikimcp.graph.resolve import fold
 from wikimcp.graph.sidecar_ends import SidecarRows
+from wikimcp.markdown.anchors import anchor, numbered_anchors
 from wikimcp.models import GraphEdge, GraphNode, Section
 
 _FOLDED = ("placeholder:", "tag:")  # names that mean the same in any case
@@ -193,14 +194,14 @@ def assemble(
 def _put_headings(
     nodes: dict[str, GraphNode], edges: dict[EdgeKey, GraphEdge], headings: Iterable[PageRows]
 ) -> Mapping[str, set[str]]:
-    """Add the headings; return those of each page by its path, folded."""
-    known: dict[str, set[str]] = {}
+    """Add the headings; return the anchors of those of each page by its path."""
+    labels: dict[str, list[str]] = {}
     for part in headings:
         for node in part.nodes:
             nodes[node.id] = node
-            known.setdefault(node.path, set()).add(fold(node.label))
+            labels.setdefault(node.path, []).append(node.label)
         edges.update(((edge.source, edge.target, edge.relation), edge) for edge in part.edges)
-    return known
+    return {path: {*map(anchor, found), *numbered_anchors(found)} for path, found in labels.items()}
 
 
 def _put(edges: dict[EdgeKey, GraphEdge], edge: GraphEdge) -> None:
@@ -220,7 +221,7 @@ def _mark_missing_headings(
 ) -> None:
     """Mark links to a heading that the page does not have: a class of their own beside broken links.
 
-    ``headings`` are those of each page by its path, folded.
+    ``headings`` are the anchors of those of each page by its path.
     """
     for key, edge in edges.items():
         fragments = edge.metadata.get("fragment")
@@ -231,22 +232,11 @@ def _mark_missing_headings(
         missing = [
             fragment
             for fragment in written
-            if not fragment.startswith("^") and not _has_heading(there, fragment)
+            if not fragment.startswith("^") and anchor(fragment.rpartition("#")[2]) not in there
         ]
         if missing:
             metadata = {**edge.metadata, "missing_heading": missing if len(missing) > 1 else missing[0]}
             edges[key] = GraphEdge(edge.source, edge.target, edge.relation, metadata)
-
-
-def _has_heading(there: set[str], fragment: str) -> bool:
-    """Say whether a page has a heading; ``fragment`` is one, a path of them, or an anchor made of one."""
-    last = fold(fragment.rpartition("#")[2].strip())
-    return last in there or any(_anchor(heading) == _anchor(last) for heading in there)
-
-
-def _anchor(heading: str) -> str:
-    kept = "".join(c for c in heading if c.isalnum() or c in " -_")
-    return "-".join(kept.replace("-", " ").split())
 
 
 def _merge_sidecar(

@@ -48,12 +48,20 @@ class EndNames:
         return _HIDDEN if _HIDDEN in found else min(found, default="")
 
     def all(self, name: str) -> Set[str]:
-        """Return the node ids of all pages that a name means equally well."""
-        key = fold(name.strip().removeprefix("./").strip("[]"))
-        for table in (self._exact, self._titles, self._aliases):
-            if found := table.get(key):
-                return found
+        """Return the node ids of all pages that a name means equally well, in its first reading that fits."""
+        for key in map(fold, _readings(name)):
+            for table in (self._exact, self._titles, self._aliases):
+                if found := table.get(key):
+                    return found
         return frozenset()
+
+    def may_be_hidden(self, name: str) -> bool:
+        """Say whether a name that no page has ends in the file name of a hidden one: its path was another."""
+        return any(
+            _HIDDEN in self._aliases.get(fold(reading.removesuffix(suffix).rpartition("/")[2]), ())
+            for reading in _readings(name)
+            for suffix in ("", *_SUFFIXES)
+        )
 
 
 class SidecarRows:
@@ -73,9 +81,10 @@ class SidecarRows:
             if self._speaks_of_hidden(edge.metadata):
                 continue
             source, target = self._end(edge.source), self._end(edge.target)
-            if source and target:
-                metadata = {"provenance": INFERRED, **edge.metadata}
-                self.edges.append(GraphEdge(source, target, edge.relation, metadata))
+            if source is None or target is None:
+                continue  # the other end is no node either: its name may be the withheld page's word
+            metadata = {"provenance": INFERRED, **edge.metadata}
+            self.edges.append(GraphEdge(self._put(source), self._put(target), edge.relation, metadata))
 
     def _add_node(self, node: SidecarNode) -> None:
         names = [node.path, node.id, node.label, *node.aliases]
@@ -98,32 +107,47 @@ class SidecarRows:
         for name in (node.id, node.label, *node.aliases):
             self._declared.setdefault(fold(name), found)
 
-    def _end(self, name: str) -> str:
-        """Return the node id of an end; empty when the row is not for this audience."""
+    def _end(self, name: str) -> str | GraphNode | None:
+        """Return the id of a known node or a node of its own; None when the row is not for this audience."""
         declared = self._declared.get(fold(name))
         found = self._names.find(name)
         if _HIDDEN in (declared, found):
-            return ""
+            return None
         if declared or found:
             return declared or found
         prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
+        bare = name.removeprefix(prefix)
+        if prefix not in ("tag:", "external:"):
+            page = bare.partition("#")[0] if prefix == "heading:" else bare
+            if self._names.find(page) == _HIDDEN or self._names.may_be_hidden(page):
+                return None
+        if prefix == "heading:":
+            return GraphNode(name, bare.partition("#")[2] or name, "heading")
         if prefix in ("tag:", "source:", "external:", "entity:"):
-            kind = prefix.rstrip(":")
-            node = GraphNode(name, name.removeprefix(prefix), kind)
-        elif prefix == "heading:":
-            slug = name.removeprefix(prefix).partition("#")[0]
-            page = self._names.find(slug)
-            if page == _HIDDEN:
-                return ""
-            node = GraphNode(name, name.partition("#")[2] or name, "heading")
-        else:
-            node = unknown(name.removeprefix(prefix))
-        self.nodes.setdefault(node.id, node)
-        return node.id
+            return GraphNode(name, bare, prefix.rstrip(":"))
+        return unknown(bare)
+
+    def _put(self, end: str | GraphNode) -> str:
+        if isinstance(end, str):
+            return end
+        self.nodes.setdefault(end.id, end)
+        return end.id
 
     def _speaks_of_hidden(self, metadata: Mapping[str, Any]) -> bool:
         """Say whether a value names a page that the audience does not see: a source page, say."""
         return any(self._names.find(text) == _HIDDEN for text in _texts(metadata))
+
+
+def _readings(name: str) -> Iterator[str]:
+    """Yield a name as it stands, then without what links and paths put around one: the strictest first."""
+    plain = name.strip().removeprefix("./").strip("[]")
+    yield plain
+    loose = plain.partition("|")[0].replace("\\", "/")
+    while loose.startswith(("/", "./", "../")):
+        loose = loose.partition("/")[2]
+    for reading in (loose, loose.partition("#")[0]):
+        if (reading := reading.strip()) and reading != plain:
+            yield reading
 
 
 def _texts(value: Any, depth: int = 0) -> Iterator[str]:  # noqa: ANN401 - any JSON value

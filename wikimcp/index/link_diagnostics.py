@@ -6,21 +6,20 @@ A link to a page that the audience may not see is one that leads nowhere, as eve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from wikimcp.graph.resolve import fold
 from wikimcp.index.audience_view import View
 from wikimcp.index.records import PageRecord
 from wikimcp.index.stale import Stale
+from wikimcp.markdown.anchors import anchor, numbered_anchors
 from wikimcp.markdown.links import is_issue_key
 from wikimcp.models import Diagnostic, Link, LinkKind
 
 MOST_OF_A_PAGE = 20
 MOST_EXAMPLES = 10
 _LONGEST_TARGET = 120
-_NO_WORD = re.compile(r"[\W_]+")
 _LINE_FRAGMENT = re.compile(r"L\d+(?:-L?\d+)?|:~:.*")
 
 
@@ -56,7 +55,7 @@ def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
                     yield OddLink(
                         "missing_block", shown, link.line, f"{shown!r}: {found.slug} has no such block"
                     )
-            elif _anchor(link.fragment.rpartition("#")[2]) not in names:
+            elif anchor(link.fragment.rpartition("#")[2]) not in names:
                 yield OddLink(
                     "missing_heading", shown, link.line, f"{shown!r}: {found.slug} has no such heading"
                 )
@@ -116,10 +115,6 @@ def _anchors(view: View, slug: str) -> tuple[frozenset[str], frozenset[str]]:
     if target is None:
         return frozenset(), frozenset()
     body = view.body(target)
-    names: Mapping[str, None] = dict.fromkeys(_anchor(section.heading) for section in body.sections)
-    return frozenset(names), frozenset(block.casefold() for block in body.block_ids)
-
-
-def _anchor(heading: str) -> str:
-    """Fold a heading, or a fragment made of one in any of the usual ways, for comparison."""
-    return _NO_WORD.sub("-", fold(heading)).strip("-")
+    headings = [section.heading for section in body.sections]
+    names = frozenset((*map(anchor, headings), *numbered_anchors(headings)))
+    return names, frozenset(block.casefold() for block in body.block_ids)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from wikimcp.errors import Ambiguous, NotFound, nearest
 from wikimcp.index.names import fold
+from wikimcp.markdown.anchors import anchor, numbered_anchors
 from wikimcp.models import Section
 from wikimcp.tools.rendering import clip, flatten
 
@@ -19,7 +20,8 @@ def find_section(sections: Sequence[Section], name: str, page: str) -> Section:
     """Return the one section of page ``page`` that ``name`` means.
 
     ``name`` is a heading, or the last headings of its path (``Parent > Kid`` or ``Parent#Kid``);
-    ``(2)`` after it is the second of equal paths. Raises NotFound with the nearest headings,
+    ``(2)`` after it is the second of equal paths. What none of this means may be the anchor that a link
+    writes (``#install-1``). Raises NotFound with the nearest headings,
     Ambiguous with the candidates.
     """
     named = [section for section in sections if section.heading_path]
@@ -32,6 +34,8 @@ def find_section(sections: Sequence[Section], name: str, page: str) -> Section:
             return found[0]
         if found:
             raise _ambiguous(found, wanted, page)
+    if (linked := _by_anchor(sections, wanted)) is not None:
+        return linked
     near = nearest(wanted[:120], list(dict.fromkeys(section.heading for section in named)))
     listed = ", ".join(f"'{_shown(heading)}'" for heading in near)
     raise NotFound(
@@ -60,6 +64,15 @@ def _matching(sections: Sequence[Section], name: str) -> list[Section]:
             if whole or ending:
                 return whole or ending
     return _joined(sections, name)
+
+
+def _by_anchor(sections: Sequence[Section], name: str) -> Section | None:
+    """Return the section that a link means by ``#install``, or by ``#install-1`` where two are alike."""
+    wanted = anchor(name.rpartition("#")[2])
+    if not wanted:
+        return None
+    anchors = numbered_anchors(section.heading for section in sections)
+    return next((section for section, known in zip(sections, anchors, strict=True) if known == wanted), None)
 
 
 def _joined(sections: Sequence[Section], name: str) -> list[Section]:

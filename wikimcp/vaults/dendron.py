@@ -35,6 +35,7 @@ _LABEL_FIRST = re.compile(r"\[\[([^\[\]|\n]*?)\\?\|([^\[\]|\n]*)\]\]")
 _HEAD = 4_000
 _SCHEME = "dendron://"
 _RANGE_END = re.compile(r"(?:,\d+)?:#.*\Z|,\d+\Z")
+_PRIVATE_VAULT = re.compile(r"\bvisibility[\"']?\s*:\s*[\"']?private\b", re.IGNORECASE)
 _MILLISECONDS = re.compile(r"\d{12,14}")
 
 
@@ -47,6 +48,9 @@ class NoteFolder:
     private: bool = False
 
 
+_ALL_PRIVATE = (NoteFolder("", "", private=True),)
+
+
 class DendronAdapter(FolderAdapter):
     """The markdown files of every vault that the workspace configures; none configured: of the whole root."""
 
@@ -56,6 +60,7 @@ class DendronAdapter(FolderAdapter):
     def __init__(self, root: Path, options: VaultOptions | None = None) -> None:
         super().__init__(root, options)
         self.vaults, self._notes = _read_config(self.root, self.options.trusted_links)
+        self._private_at_start = {vault.folder for vault in self.vaults if vault.private}
 
     @classmethod
     def detect(cls, root: Path, options: VaultOptions) -> DendronAdapter | None:
@@ -77,9 +82,17 @@ class DendronAdapter(FolderAdapter):
         return repr(self.vaults)
 
     def refresh_rules(self) -> list[Diagnostic]:
-        """Read the configuration and the ignore rules anew."""
-        self.vaults, self._notes = _read_config(self.root, self.options.trusted_links)
+        """Read the configuration and the ignore rules anew; one that is broken changes no vault."""
+        vaults, self._notes = _read_config(self.root, self.options.trusted_links)
+        if vaults != _ALL_PRIVATE or not self.vaults:
+            self.vaults = vaults
         return [*self._notes, *super().refresh_rules()]
+
+    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+        """Leave out the vaults that became private after the start: their pages were read as public."""
+        late = [v for v in self.vaults if v.private and v.folder not in self._private_at_start]
+        notes = [_note(f"the vault {vault.name!r} became private; its pages are left out") for vault in late]
+        return [re.compile(re.escape(vault.folder)) for vault in late], notes
 
     def slug(self, path: str) -> str:
         """Return the dotted name of a note; folders inside of its vault stay before it."""
@@ -194,10 +207,12 @@ def _time(text: str) -> str:
 
 def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
     """Return the vaults of a workspace and what is wrong with its configuration."""
+    text = ""
     try:
-        settings = load_yaml(read_settings(root, _CONFIG) or "").root
+        text = read_settings(root, _CONFIG) or ""
+        settings = load_yaml(text).root
     except (OSError, YamlFault):
-        return (), [_note(f"{_CONFIG} cannot be read; every page below the root is taken for a note")]
+        return _without_vaults(text, f"{_CONFIG} cannot be read")
     vaults: list[NoteFolder] = []
     notes: list[Diagnostic] = []
     bounds = Bounds.of(root, trusted)
@@ -208,8 +223,16 @@ def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder
             notes.append(_note(f"the vault {entry['fsPath']!r} of {_CONFIG} has no folder {found.folder!r}"))
         vaults.append(found)
     if not vaults:
-        notes.append(_note(f"{_CONFIG} names no vault; every page below the root is taken for a note"))
+        return _without_vaults(text, f"{_CONFIG} names no vault")
     return tuple(vaults), notes
+
+
+def _without_vaults(text: str, why: str) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
+    """Return what is served where no vault is known: all, unless one is private and nobody can say which."""
+    if _PRIVATE_VAULT.search(text):
+        message = f"{why} and speaks of a private vault; every page is withheld until it names them"
+        return _ALL_PRIVATE, [_note(message)]
+    return (), [_note(f"{why}; every page below the root is taken for a note")]
 
 
 def _entries(settings: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - any JSON value
