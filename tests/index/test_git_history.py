@@ -17,6 +17,7 @@ from tests.index.live_wiki import LiveWiki, until
 from wikimcp.index.git_log import content_hash, find_repository
 from wikimcp.index.history import GitHistory
 from wikimcp.index.view import Reading
+from wikimcp.tools.page_changes import recent_changes
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -335,6 +336,11 @@ def test_a_subject_is_not_told_when_the_commit_touched_a_withheld_page(wiki: Liv
     until(lambda: version(wiki) == 2, "the versions of git are there")
     changes = reading(wiki).recent_changes(reading(wiki).resolve("a"))
     assert [(change.version, change.subject) for change in changes] == [(2, "More text"), (1, "")]
+    told = recent_changes(reading(wiki), reading(wiki).resolve("a"), limit=5)
+    assert [(change.author, change.subject) for change in told] == [
+        ("Ann Öst", "More text"),
+        ("Ann Öst", "content changed"),  # by a commit: not what the index saw first
+    ]
 
 
 def test_without_git_the_ledger_tells_of_changes(tmp_path: Path) -> None:
