@@ -325,6 +325,19 @@ def reading(wiki: LiveWiki) -> Reading:
     return wiki.service.keeper.reading()
 
 
+def test_a_move_that_is_not_committed_forgets_no_version(wiki: LiveWiki) -> None:
+    vault_git(wiki, "init", "-q", "-b", "main")
+    for number in range(3):
+        wiki.write("a.md", f"# A\n\nText {number}.\n")
+        vault_git(wiki, "add", "-A")
+        vault_git(wiki, "commit", "-q", "-m", "More text")
+    until(lambda: version(wiki) == 3, "the versions of git are there")
+    vault_git(wiki, "mv", "a.md", "b.md")
+    until(lambda: reading(wiki).moved_slug("a") is not None, "the move is seen")
+    moved = reading(wiki).moved_slug("a")
+    assert moved is not None and reading(wiki).newest_version(moved) == 3
+
+
 def test_a_subject_is_not_told_when_the_commit_touched_a_withheld_page(wiki: LiveWiki) -> None:
     vault_git(wiki, "init", "-q", "-b", "main")
     wiki.write("a.md", "# A\n\nText.\n")
