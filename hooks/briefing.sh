@@ -178,15 +178,21 @@ grep -q '[^[:space:]]' "$work/answer" || give_up "the wiki has nothing to say to
 most=0
 [ "$client" = antigravity ] || most=9800
 text=$({ [ -z "$note" ] || printf '%s\n\n' "$note"; cat "$work/answer"; } | LC_ALL=C awk -v most="$most" '
-  BEGIN { for (i = 1; i < 32; i++) control[sprintf("%c", i)] = sprintf("\\u%04x", i) }
+  # The client counts UTF-16 units: what goes on with a character counts nothing, what begins a wide one two.
+  BEGIN {
+    for (i = 1; i < 32; i++) control[sprintf("%c", i)] = sprintf("\\u%04x", i)
+    for (i = 128; i < 192; i++) units[sprintf("%c", i)] = 0
+    for (i = 240; i < 248; i++) units[sprintf("%c", i)] = 2
+  }
   {
-    size += length($0) + 1
-    if (most && size > most - 80) { printf "\\n(The briefing was cut here: the client takes no more.)\\n"; exit }
+    size++
     out = ""
     for (i = 1; i <= length($0); i++) {
       c = substr($0, i, 1)
+      size += (c in units) ? units[c] : 1
       out = out ((c == "\"" || c == "\\") ? "\\" c : (c in control) ? control[c] : c)
     }
+    if (most && size > most - 80) { printf "\\n(The briefing was cut here: the client takes no more.)\\n"; exit }
     printf "%s\\n", out
   }')
 

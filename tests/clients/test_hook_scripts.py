@@ -155,6 +155,17 @@ def test_by_curl_a_long_prompt_and_a_long_answer_are_cut(bare: Place, server: As
             assert len(sent) > 1_000 and given["prompt"].startswith(sent.rstrip("\ud83d"))
 
 
+def test_by_curl_an_answer_is_measured_as_the_client_does(bare: Place, server: Asked) -> None:
+    bare.more["WIKIMCP_BASE_URL"] = server.url
+    whole = "Каждое утро мы сравниваем счета.\n" * 280  # 9,240 characters, and twice as many bytes
+    server.body = whole.encode()
+    assert _text(_run(bare, "claude-code", PROMPT)[0]).endswith(whole)
+    server.body = ("🔥" * 40 + "\n").encode() * 200
+    cut = _text(_run(bare, "claude-code", {**PROMPT, "session_id": "another"})[0])
+    assert cut.endswith("(The briefing was cut here: the client takes no more.)\n")
+    assert 9_500 < len(cut.encode("utf-16-le")) // 2 < 9_900
+
+
 @pytest.mark.parametrize(
     ("given", "more", "reason"),
     [

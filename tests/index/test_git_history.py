@@ -17,6 +17,7 @@ from tests.index.live_wiki import LiveWiki, until
 from wikimcp.index.git_log import content_hash, find_repository
 from wikimcp.index.history import GitHistory
 from wikimcp.index.view import Reading
+from wikimcp.tools.page_changes import recent_changes
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -324,6 +325,19 @@ def reading(wiki: LiveWiki) -> Reading:
     return wiki.service.keeper.reading()
 
 
+def test_a_move_that_is_not_committed_forgets_no_version(wiki: LiveWiki) -> None:
+    vault_git(wiki, "init", "-q", "-b", "main")
+    for number in range(3):
+        wiki.write("a.md", f"# A\n\nText {number}.\n")
+        vault_git(wiki, "add", "-A")
+        vault_git(wiki, "commit", "-q", "-m", "More text")
+    until(lambda: version(wiki) == 3, "the versions of git are there")
+    vault_git(wiki, "mv", "a.md", "b.md")
+    until(lambda: reading(wiki).moved_slug("a") is not None, "the move is seen")
+    moved = reading(wiki).moved_slug("a")
+    assert moved is not None and reading(wiki).newest_version(moved) == 3
+
+
 def test_a_subject_is_not_told_when_the_commit_touched_a_withheld_page(wiki: LiveWiki) -> None:
     vault_git(wiki, "init", "-q", "-b", "main")
     wiki.write("a.md", "# A\n\nText.\n")
@@ -335,6 +349,11 @@ def test_a_subject_is_not_told_when_the_commit_touched_a_withheld_page(wiki: Liv
     until(lambda: version(wiki) == 2, "the versions of git are there")
     changes = reading(wiki).recent_changes(reading(wiki).resolve("a"))
     assert [(change.version, change.subject) for change in changes] == [(2, "More text"), (1, "")]
+    told = recent_changes(reading(wiki), reading(wiki).resolve("a"), limit=5)
+    assert [(change.author, change.subject) for change in told] == [
+        ("Ann Öst", "More text"),
+        ("Ann Öst", "content changed"),  # by a commit: not what the index saw first
+    ]
 
 
 def test_without_git_the_ledger_tells_of_changes(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ def counted_version(ledger: Path, path: str) -> int:
     return _asked(ledger, ask, 0)
 
 
+def paths_of(ledger: Path, path: str) -> Sequence[str]:
+    """Return a page's path and those that the ledger knows it was moved from."""
+    return _asked(ledger, lambda connection: _paths_of(connection, path), [path])
+
+
 def counted_changes(ledger: Path, path: str, *, limit: int) -> Sequence[tuple[int, str]]:
     """Return (version, ISO time) of a page's newest changes, under former paths too, newest first."""
 

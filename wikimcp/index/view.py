@@ -23,6 +23,7 @@ from wikimcp.index.former import (
     counted_version,
     path_of_former_id,
     path_of_former_slug,
+    paths_of,
 )
 from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.history import GitHistory
@@ -156,7 +157,14 @@ class Reading:
     def newest_version(self, page: PageRecord) -> int:
         """Return the highest version number that is known of a page, however it was counted."""
         ledger = self.view.snapshot.ledger
-        return max(page.version, counted_version(ledger, page.path) if ledger else 0)
+        if ledger is None:
+            return page.version
+        commits = self.history.counts.commits if self.history else {}
+        # Until a move is committed, git knows the page by its former path.
+        paths = paths_of(ledger, page.path) if commits and page.path not in commits else ()
+        return max(
+            page.version, counted_version(ledger, page.path), *(commits.get(path, 0) for path in paths)
+        )
 
     def recent_changes(self, page: PageRecord, *, limit: int = 10) -> list[PageChange]:
         """Return the newest changes of a page, newest first: from git, else from the ledger.

@@ -31,7 +31,7 @@ def recent_changes(reading: Reading, page: PageRecord, *, limit: int) -> list[Ch
             version=change.version if counted else page.version if at == 0 else None,
             at=change.at,
             author=change.author or None,
-            subject=change.subject or (_FIRST if change.version == 1 else _AFTER),
+            subject=change.subject or (_FIRST if change.version == 1 and not change.author else _AFTER),
         )
         for at, change in enumerate(changes)
     ]
