@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wikimcp.clients.text_blocks import TextBlock, TomlTable
@@ -13,6 +13,7 @@ _lines = st.lists(st.text(alphabet="ab #-é`<>!", max_size=6), max_size=6)
 
 
 @given(_lines, st.sampled_from(["\n", "\r\n"]), st.booleans())
+@example([" "], "\n", False)
 def test_a_block_put_in_and_taken_out_leaves_every_byte(lines: list[str], newline: str, closed: bool) -> None:
     text = newline.join(lines) + (newline if closed else "")
     after = BLOCK.install(text, folders=0)

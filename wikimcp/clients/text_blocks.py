@@ -199,7 +199,7 @@ def _place_of(text: str, outer: str) -> str:
 def _line_ends_missing(text: str) -> int:
     """How many line ends set the block off by one blank line."""
     if not text.strip():
-        return 0
+        return 1 if text and not text.endswith(("\n", "\r")) else 0
     newline = newline_of(text)
     if text.endswith(newline * 2):
         return 0

@@ -323,11 +323,12 @@ def _evidence_of(
 
 def _page_named(ends: _Ends, name: str) -> tuple[str, str]:
     """Return the node id of a page and the heading, of ``slug``, ``slug#heading`` or ``slug @ version``."""
-    found = ends.pages.find(name)
-    if found:
-        return found, ""
+    whole = ends.pages.find(name)
     bare, _, heading = name.partition("#")
-    return ends.pages.find(bare.partition(" @ ")[0]), heading.strip()
+    page = ends.pages.find(bare.partition(" @ ")[0])
+    if whole and whole != page:
+        return whole, ""  # its own name holds the sign
+    return page, heading.strip()
 
 
 def _check_evidence(findings: _Findings, reading: Reading, evidence: Iterable[_Evidence]) -> None:
