@@ -49,6 +49,8 @@ class StaleParams(Params):
 class NowAt(Wire):
     """Where a span stands now; ``slug`` is absent for a source file."""
 
+    schema_in_full = False
+
     slug: str | None = None
     heading_path: list[str]
     lines: list[int] | None = None
@@ -57,6 +59,8 @@ class NowAt(Wire):
 
 class NearestPassage(Wire):
     """The passage most like a span that is gone; ``similarity`` from 0 to 1, where it can be told."""
+
+    schema_in_full = False
 
     text: str
     heading_path: list[str]
