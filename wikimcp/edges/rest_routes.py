@@ -71,9 +71,8 @@ class RestRoutes:
         """Answer with what an agent should know before it starts: markdown, or JSON by ``format``."""
         arguments = await arguments_of(request)
         shape = _choice("format", arguments.pop("format", "md"), BRIEFING_FORMATS)
-        brief = self._part("briefing", "the briefing")
         caller = self._calls.caller_of(request)
-        answer = await self._calls.run("the briefing", lambda: brief(arguments, caller))
+        answer = await self._calls.run("the briefing", lambda: self._service.briefing(arguments, caller))
         if shape == "md":
             return text_answer(request, clean_text(answer.markdown), MARKDOWN)
         return json_answer(request, answer.data)
@@ -121,14 +120,12 @@ class RestRoutes:
 
     async def graph(self, request: Request) -> Response:
         """Answer with every node and edge of the graph projection."""
-        project = self._part("graph", "the graph projection")
         _take_none(request)
         caller = self._calls.caller_of(request)
-        return json_answer(request, await self._calls.run("the graph", lambda: project(caller)))
+        return json_answer(request, await self._calls.run("the graph", lambda: self._service.graph(caller)))
 
     async def neighborhood(self, request: Request) -> Response:
         """Answer with the part of the graph around one node."""
-        around = self._part("neighborhood", "the graph projection")
         arguments = query_arguments(request)
         node = arguments.pop("node", "")
         if not isinstance(node, str) or not node.strip():
@@ -144,15 +141,10 @@ class RestRoutes:
                 hint=f"There are: node, {', '.join(NEIGHBORHOOD_BOUNDS)}.",
             )
         caller = self._calls.caller_of(request)
-        found = await self._calls.run("the graph", lambda: around(clean_text(node), caller, **bounds))
+        found = await self._calls.run(
+            "the graph", lambda: self._service.neighborhood(clean_text(node), caller, **bounds)
+        )
         return json_answer(request, found)
-
-    def _part(self, method: str, named: str) -> Callable[..., Any]:
-        """Return a method of the service that only some versions have. Raises Unavailable."""
-        found: Callable[..., Any] | None = getattr(self._service, method, None)
-        if found is None:
-            raise Unavailable(f"{named} is not built yet", hint="See /api/openapi.json for what is.")
-        return found
 
     async def openapi(self, request: Request) -> Response:
         """Answer with the OpenAPI document of what can be asked now."""

@@ -103,10 +103,6 @@ class KnowledgeGraph:
         if direction != "out":
             yield from ((edge, edge.source) for edge in self.incoming.get(node_id, ()))
 
-    def degree(self, node_id: str) -> int:
-        """Return how many edges end at a node."""
-        return len(self.outgoing.get(node_id, ())) + len(self.incoming.get(node_id, ()))
-
 
 def _is_outline(edge: GraphEdge) -> bool:
     """Whether an edge leads to a tag or heading of a page; what contains an entity or page is knowledge."""

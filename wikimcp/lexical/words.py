@@ -41,12 +41,6 @@ _EDGES = ".:/@\\-"
 _AROUND = "".join(sorted(set(string.punctuation) - set("+#_")))
 
 
-def identifiers(text: str) -> list[str]:
-    """Return the identifiers of a text as written: ADR-0042, camelCase, snake_case, a.b.c, C++."""
-    words = (word.strip(_EDGES) for word in _WORD.findall(text))
-    return [word for word in words if _tokens_of(word)]
-
-
 def identifier_tokens(text: str) -> list[str]:
     """Return each distinct identifier of a text in lower case, whole and by its parts, in no fixed order."""
     found = map(_remembered.__getitem__, set(text.split()))
