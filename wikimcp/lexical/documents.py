@@ -48,14 +48,14 @@ def analyzed(page: LexicalPage, vocabulary: Vocabulary) -> AnalyzedPage:
     chunks = []
     for chunk in page.chunks:
         path = chunk.heading_path[1:] if chunk.heading_path[:1] == (page.title,) else chunk.heading_path
-        heads = " . ".join((page.title, *path))
+        heads = [vocabulary.name(heading) for heading in (page.title, *path)]
         said = f"{slug} {' '.join(chunk.heading_path)} {chunk.text}"
         chunks.append(
             ChunkFields(
-                heads=vocabulary.text(heads),
+                heads=Text(" ".join([h.tokens for h in heads]), " ".join([h.stems for h in heads])),
                 text=vocabulary.text(chunk.text, stops),
                 identifiers=" ".join(identifier_tokens(said)),
-                cjk=_cjk(f"{slug} {heads} {meta} {chunk.text}") if page.cjk else "",
+                cjk=_cjk(" . ".join((slug, page.title, *path, meta, chunk.text))) if page.cjk else "",
             )
         )
     return AnalyzedPage(

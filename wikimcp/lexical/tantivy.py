@@ -18,7 +18,7 @@ from wikimcp.lexical.documents import analyzed, documents
 from wikimcp.lexical.segments import Segments
 from wikimcp.lexical.statistics import Counted, Summed
 from wikimcp.lexical.terms import Term, idf, is_content, translated, utf8
-from wikimcp.lexical.vocabulary import Vocabulary
+from wikimcp.lexical.vocabulary import LONGEST, Vocabulary, ascii_first
 from wikimcp.lexical.words import CJK_RUN, STOP_WORDS, cjk_query_tokens, query_identifiers
 from wikimcp.lexical.writers import Writers
 from wikimcp.ports import AnalyzedPage, LexicalHits, LexicalPage, LexicalStatistics, LexicalTerm, PageAnalysis
@@ -401,19 +401,19 @@ def analysis(page: LexicalPage) -> AnalyzedPage:
 
 @cache
 def _vocabulary() -> Vocabulary:
-    return Vocabulary(_plain().analyze, _stemmed().analyze)
+    return Vocabulary(ascii_first(_plain().analyze), _stemmed().analyze)
 
 
 def _stemmed() -> Any:  # noqa: ANN401 - tantivy ships no types
     builder = (
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(60)).filter(Filter.lowercase())
+        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST)).filter(Filter.lowercase())
     )
     return builder.filter(Filter.ascii_fold()).filter(Filter.stemmer("English")).build()
 
 
 def _plain() -> Any:  # noqa: ANN401
     builder = (
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(60)).filter(Filter.lowercase())
+        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST)).filter(Filter.lowercase())
     )
     return builder.filter(Filter.ascii_fold()).build()
 

@@ -43,8 +43,8 @@ _AROUND = "".join(sorted(set(string.punctuation) - set("+#_")))
 
 def identifier_tokens(text: str) -> list[str]:
     """Return each distinct identifier of a text in lower case, whole and by its parts, in no fixed order."""
-    found = map(_remembered.__getitem__, set(text.split()))
-    return [token for tokens in found if tokens for token in tokens]
+    pieces = set(text.split()).difference(_plain_words)
+    return [token for tokens in map(_remembered.__getitem__, pieces) for token in tokens]
 
 
 def query_identifiers(text: str) -> list[str]:
@@ -59,13 +59,20 @@ class _Remembered(dict[str, tuple[str, ...]]):
     """Identifier tokens by what stands between blanks: a million words are some ten thousand different."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
+        found = _read(piece)
+        if not found:  # most words: told apart before anybody asks for their tokens
+            if len(_plain_words) >= _MOST_REMEMBERED:
+                _plain_words.clear()
+            _plain_words.add(piece)
+            return ()
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        found = self[piece] = _read(piece)
+        self[piece] = found
         return found
 
 
 _remembered = _Remembered()
+_plain_words: set[str] = set()
 
 
 def _read(piece: str) -> tuple[str, ...]:
