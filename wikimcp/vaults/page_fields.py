@@ -10,7 +10,6 @@ from wikimcp.markdown.dates import read_time
 from wikimcp.markdown.inline import is_tag
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.publication import fold_key
-from wikimcp.models import Diagnostic
 
 SUMMARY_LENGTH = 240
 
@@ -88,12 +87,9 @@ def tags(fields: Fields, inline: tuple[str, ...]) -> tuple[str, ...]:
     return unique((*written, *inline), fold=True)
 
 
-def ignored_tags(fields: Fields, line: int) -> tuple[Diagnostic, ...]:
-    """Return a note on what stands among the tags and is none, being all digits."""
-    dropped = [tag for tag in _written_tags(fields.value("tags", "tag")) if tag and not is_tag(tag)]
-    if not dropped:
-        return ()
-    return (Diagnostic("tags_ignored", f"no tags, as they have no letter: {', '.join(dropped)}", line),)
+def ignored_tags(fields: Fields) -> list[str]:
+    """Return what stands among the tags and is none, being all digits."""
+    return [tag for tag in _written_tags(fields.value("tags", "tag")) if tag and not is_tag(tag)]
 
 
 def relations(fields: Fields) -> tuple[tuple[str, str], ...]:
