@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.index.live_wiki import LiveWiki
-from wikimcp.errors import NotFound, Unavailable
+from wikimcp.errors import BadArgument, NotFound, Unavailable
 from wikimcp.index import graph_tables
 from wikimcp.models import Caller
 
@@ -279,7 +279,10 @@ def test_a_neighborhood_goes_both_ways_as_far_as_it_is_told(wiki: LiveWiki) -> N
     assert len([row for row in far["nodes"] if row["kind"] == "page"]) == 5
     cut = wiki.service.neighborhood("p2", ANYBODY, depth=2, limit=2)
     assert (len(cut["nodes"]), cut["left_out"]) == (2, 2)
-    assert wiki.service.neighborhood("p2", ANYBODY, depth=99, limit=-5)["depth"] == 4
+    with pytest.raises(BadArgument, match="depth must be a whole number from 1 to 4"):
+        wiki.service.neighborhood("p2", ANYBODY, depth=9)
+    with pytest.raises(BadArgument, match="limit must be a whole number from 1 to 2000"):
+        wiki.service.neighborhood("p2", ANYBODY, limit=-5)
     with pytest.raises(NotFound, match="p9"):
         wiki.service.neighborhood("p9", ANYBODY)
 
