@@ -87,6 +87,17 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """A place of a page that the page itself names for links (``{#name}``, ``<a id="name">``).
+
+    ``start`` is the heading's where it stands right before one.
+    """
+
+    name: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """Something odd about one file: a stable ``code``, a sentence, and the line (0: whole file)."""
 
@@ -128,6 +139,7 @@ class ParsedBody:
     diagnostics: tuple[Diagnostic, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

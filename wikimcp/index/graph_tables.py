@@ -73,10 +73,11 @@ class VisiblePart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """What is kept of one page: its rows and its properties."""
+    """What is kept of one page: its rows, its properties and the anchors that it writes out."""
 
     rows: PageRows
     properties: Mapping[str, Any]
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,14 @@ class GraphTables:
                         for page in view.pages
                         if page.rev in cells
                     ]
+                rows = self._page_rows()
+                stored = ((page.path, self._rows.get(page.rev)) for page in view.pages)
                 graph = assemble(
-                    view.pages, self._page_rows(), self._sidecar_rows(sidecar), headings=headings
+                    view.pages,
+                    rows,
+                    self._sidecar_rows(sidecar),
+                    headings=headings,
+                    anchors={path: kept.anchors for path, kept in stored if kept and kept.anchors},
                 )
                 self._projection = (mark, graph)
             return self._projection[1], sidecar
@@ -278,7 +285,8 @@ def _stored(page: PageRecord, cells: tuple[str, str, str], naming: Naming) -> St
         relations=tuple(relations),
         source_refs=tuple(rest.get("sources", ())),
     )
-    return StoredRows(rows_of(page, facts, naming), _properties(page, front))
+    anchors = tuple(name for name, _ in rest.get("anchors", ()))
+    return StoredRows(rows_of(page, facts, naming), _properties(page, front), anchors)
 
 
 def _stated(front: Mapping[str, Any], naming: Naming) -> Iterable[tuple[str, str]]:

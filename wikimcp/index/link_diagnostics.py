@@ -110,11 +110,12 @@ def _known(
 
 
 def _anchors(view: View, slug: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the folded headings and block ids of a page."""
+    """Return the folded headings and anchors of a page, and its block ids."""
     target = view.names.slugs.get(slug)
     if target is None:
         return frozenset(), frozenset()
     body = view.body(target)
     headings = [section.heading for section in body.sections]
-    names = frozenset((*map(anchor, headings), *numbered_anchors(headings)))
+    written = (anchor(mark.name) for mark in body.anchors)
+    names = frozenset((*map(anchor, headings), *numbered_anchors(headings), *written))
     return names, frozenset(block.casefold() for block in body.block_ids)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from wikimcp.markdown.identity import derived_id
-from wikimcp.models import Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
+from wikimcp.models import Anchor, Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
 
 Row = tuple[Any, ...]
 
@@ -108,6 +108,7 @@ class PageBody:
     description: str
     hidden: tuple[tuple[int, int], ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +240,7 @@ def body_row(rev: int, page: ParsedPage, *, traits: bytes, chunk_keys: bytes) ->
         "description": page.description,
         "hidden": body.hidden,
         "comments": body.comments,
+        "anchors": [(anchor.name, anchor.start) for anchor in body.anchors],
     }
     return (
         rev,
@@ -273,6 +275,7 @@ def body_from_row(row: Row) -> PageBody:
         description=rest.get("description", ""),
         hidden=_spans(rest, "hidden"),
         comments=_spans(rest, "comments"),
+        anchors=tuple(Anchor(name, start) for name, start in rest.get("anchors", ())),
     )
 
 

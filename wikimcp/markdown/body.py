@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from wikimcp.markdown.chunks import build_chunks
 from wikimcp.markdown.comments import comment_spans
 from wikimcp.markdown.events import HeadingMark, Outline, read_outline
+from wikimcp.markdown.explicit_anchors import read_anchors
 from wikimcp.markdown.footnotes import FootnoteMark, read_footnotes
 from wikimcp.markdown.inline import FieldMark, InlineMarks, Ranges, page_properties, read_inline
 from wikimcp.markdown.lenient import line_feeds
@@ -19,7 +20,9 @@ from wikimcp.markdown.sections import build_sections
 from wikimcp.markdown.tokens import LineIndex, visible_text
 from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
-_HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
+_HEADING_MARKS = re.compile(
+    r"\s*\{(?::?\s*[#.]|/\*\s*#)[^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%"
+)
 # Zero-width space, word joiner, byte order mark, soft hyphen: nobody who names a heading can type them.
 # Joiners stay, as scripts and emoji need them.
 _SHOWS_NOTHING = dict.fromkeys((0x200B, 0x2060, 0xFEFF, 0xAD))
@@ -78,6 +81,7 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         diagnostics=(*_diagnostics(outline), *_conflicts(body, outline, start, lines)),
         hidden=comments,
         comments=comments,
+        anchors=read_anchors(body, outline, marks, headings, offset=start, comments=comments),
     )
     footnotes = read_footnotes(body, outline, marks, offset=start, lines=lines)
     if not marks.fields and not marks.directives:

@@ -29,6 +29,12 @@ _MARKDOWN = Markdown(
 _LEAVES = {"Paragraph": "paragraph", "Item": "item", "TableRow": "row", "HtmlBlock": "html"}
 _CONTAINERS = {"List": "list", "Table": "table", "BlockQuote": "quote", "FootnoteDefinition": "footnote"}
 _RAW_TAG = re.compile(r"<(/?)(pre|code|script|style|textarea|samp|kbd)\b", re.IGNORECASE)
+# An element with an id, or a link's old ``name``, up to the end of the value.
+_ANCHOR = re.compile(
+    r"<(?:[a-z][\w-]*(?=[\s/])[^<>]*?\sid|a(?=[\s/])[^<>]*?\sname)\s*=\s*"
+    r"(?:\"([^\"<>\s]+)\"|'([^'<>\s]+)'|([^\s\"'<>=`]+))",
+    re.IGNORECASE,
+)
 _PARAGRAPHS = 16
 _NOT_TEXT = -1
 _CONTINUED, _WIDE = 0xC0 - 256, 0xE3 - 256  # bytes of UTF-8 as signed numbers
@@ -101,6 +107,7 @@ class Outline:
     opaque_starts: list[int] = field(default_factory=list)
     opaque_reach: list[int] = field(default_factory=list)
     comment_bytes: list[tuple[int, int]] = field(default_factory=list)
+    anchor_bytes: list[tuple[int, str]] = field(default_factory=list)
 
     def is_text(self, offset: int) -> bool:
         """Say whether a character stands in running text: the only place for links, tags and comments."""
@@ -143,6 +150,13 @@ class Outline:
         places = self.widths.chars([place for span in self.comment_bytes for place in span])
         return list(zip(places[::2], places[1::2], strict=True))
 
+    def html_anchors(self) -> list[tuple[int, str]]:
+        """Return the ids of HTML elements and where each element begins."""
+        if self.widths is None or not self.anchor_bytes:
+            return self.anchor_bytes
+        places = self.widths.chars([at for at, _ in self.anchor_bytes])
+        return [(at, name) for at, (_, name) in zip(places, self.anchor_bytes, strict=True)]
+
     def _byte(self, offset: int) -> int:
         return offset if self.widths is None else self.widths.byte(offset)
 
@@ -177,6 +191,7 @@ class _Reader:
         self.raw_html: tuple[str, int] | None = None
         self.html_end = 0
         self.comments: list[tuple[int, int]] = []
+        self.anchors: list[tuple[int, str]] = []
         self.nested_end = 0
         self.quote_end = 0
         self.skipped_headings = 0
@@ -260,6 +275,10 @@ class _Reader:
             byte += len(text[counted:at].encode("utf-8"))
             self.comments.append((byte, max(self.html_end, end)))
             counted, at = at, text.find("<!--", at + 4)
+        if self.raw_html is None and "=" in text:
+            for match in _ANCHOR.finditer(text):
+                at = start + len(text[: match.start()].encode("utf-8"))
+                self.anchors.append((at, match[1] or match[2] or match[3]))
         for match in _RAW_TAG.finditer(text):
             name = match[2].lower()
             if not match[1]:
@@ -316,6 +335,7 @@ class _Reader:
             opaque_starts=spans[::2],
             opaque_reach=list(accumulate(spans[1::2], max)),
             comment_bytes=self.comments,
+            anchor_bytes=self.anchors,
         )
 
     def text_of(self, start: int, end: int) -> str:

@@ -37,6 +37,8 @@ _BRACKET_FIELD = re.compile(
 )
 _EMBED_MACRO = re.compile(r"\{\{\s*embed\s+(?:\[\[|\(\()", re.IGNORECASE)
 _EMBED_OPENING = re.compile(r"\{\{\s*embed\s+\Z", re.IGNORECASE)
+# ``{#x}``, ``{ .note #x }``, ``{: #x}``, ``{/* #x */}``, but for the tags of templates in double braces.
+_ANCHOR = re.compile(r"(?<!\{)\{(?::|/\*)?[ \t]*(?:\.[\w-]+[ \t]+){0,9}#([^\s{}#.][^\s{}#]*)[^{}\n]*\}(?!\})")
 _POSIX_CLASS = re.compile(r":\w+:")
 _WHOLE_UUID = re.compile(UUID)
 
@@ -73,6 +75,7 @@ class InlineMarks:
     comments: Ranges = field(default_factory=lambda: Ranges(()))
     templates: Ranges = field(default_factory=lambda: Ranges(()))
     directives: list[Directive] = field(default_factory=list)
+    anchors: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Ranges:
@@ -123,6 +126,10 @@ def read_inline(body: str, outline: Outline) -> InlineMarks:
     if "::" in body:
         marks.fields = _fields(body, outline)
         marks.block_ids += [f.value for f in marks.fields if f.key == "id" and _WHOLE_UUID.fullmatch(f.value)]
+    if braces and "#" in body:
+        marks.anchors = [
+            (match.start(), match[1]) for match in _ANCHOR.finditer(body) if outline.is_text(match.start())
+        ]
     if braces and "[{" in body:
         marks.directives = [found for found in find_directives(body) if not outline.is_opaque(found.start)]
     return marks
