@@ -96,9 +96,10 @@ def _shown(link: Link) -> str:
 
 
 def _is_placeholder(link: Link, dialect: str) -> bool:
-    """Say whether a link that leads nowhere is meant to: Logseq's stubs and the keys of issues."""
+    """Say whether a link that leads nowhere is meant to: Logseq's stubs, Dendron's tags, keys of issues."""
     stub = dialect == "logseq" and link.kind in (LinkKind.WIKILINK, LinkKind.EMBED)
-    return stub or is_issue_key(_shown(link))
+    mention = dialect == "dendron" and link.label[:1] in ("#", "@") and link.target.endswith(link.label[1:])
+    return stub or mention or is_issue_key(_shown(link))
 
 
 def _known(

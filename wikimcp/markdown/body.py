@@ -38,13 +38,15 @@ class BodyReading:
     """A parsed body with what else decides about the page: access directives and page properties.
 
     ``properties`` are the ``key:: value`` lines of the first block as (key, value, line); ``footnotes``
-    the references, of which the frontmatter says whether they are citations.
+    the references, of which the frontmatter says whether they are citations; ``mentions``, where they were
+    asked for, each ``#tag.below`` and ``@name`` as (character of the file, text).
     """
 
     body: ParsedBody
     directives: tuple[Directive, ...] = ()
     properties: tuple[tuple[str, str, int], ...] = ()
     footnotes: tuple[FootnoteMark, ...] = ()
+    mentions: tuple[tuple[int, str], ...] = ()
 
 
 def parse_body(text: str, start: int = 0) -> ParsedBody:
@@ -52,12 +54,14 @@ def parse_body(text: str, start: int = 0) -> ParsedBody:
     return read_body(text, start).body
 
 
-def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> BodyReading:
+def read_body(
+    text: str, start: int = 0, *, lines: LineIndex | None = None, mentions: bool = False
+) -> BodyReading:
     """Parse a body together with its access directives and page properties. Never raises."""
     body = line_feeds(text[start:])
     lines = lines or LineIndex(text)
     outline = read_outline(body)
-    marks = read_inline(body, outline)
+    marks = read_inline(body, outline, mentions=mentions)
     if outline.failed:  # only what decides about publication is taken from text that was not understood
         marks = InlineMarks(fields=marks.fields, directives=marks.directives)
     headings = _headings(outline, marks.comments)
@@ -84,12 +88,13 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         anchors=read_anchors(body, outline, marks, headings, offset=start, comments=comments),
     )
     footnotes = read_footnotes(body, outline, marks, offset=start, lines=lines)
+    named = tuple((at + start, name) for at, name in marks.mentions)
     if not marks.fields and not marks.directives:
-        return BodyReading(parsed, footnotes=footnotes)
+        return BodyReading(parsed, footnotes=footnotes, mentions=named)
     properties = tuple(
         (mark.key, mark.value, lines.line(mark.start + start)) for mark in page_properties(marks.fields, body)
     )
-    return BodyReading(parsed, tuple(marks.directives), properties, footnotes)
+    return BodyReading(parsed, tuple(marks.directives), properties, footnotes, named)
 
 
 def read_blocks(text: str, start: int = 0, end: int | None = None) -> tuple[Block, ...]:

@@ -163,7 +163,7 @@ class FolderAdapter:
             slug=self.slug(path),
             stem=self.without_suffix(path.rpartition("/")[2]),
             conflict_copy=is_conflict_copy(path),
-            private=private is not None and private.match(path) is not None,
+            private="the settings" if private is not None and private.match(path) else "",
         )
 
     def serves(self, path: str) -> bool:

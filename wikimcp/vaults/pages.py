@@ -34,13 +34,13 @@ HUB_ROLES = frozenset(("hot", "index", "overview"))
 
 @dataclass(frozen=True, slots=True)
 class PageName:
-    """What the adapter knows of a page before it is opened."""
+    """What the adapter knows of a page before it is opened; ``private`` names what holds it private."""
 
     path: str
     slug: str
     stem: str
     conflict_copy: bool = False
-    private: bool = False
+    private: str = ""
 
 
 def build_page(content: FileContent, name: PageName) -> ParsedPage:
@@ -133,7 +133,7 @@ def _verdict(front: Frontmatter, reading: BodyReading, name: PageName) -> Verdic
         flags = (*flags, *properties)
     verdict = judge(flags, reading.directives)
     if name.private and not verdict.withheld:
-        return Verdict("private: by the settings", verdict.labels, verdict.diagnostics)
+        return Verdict(f"private: by {name.private}", verdict.labels, verdict.diagnostics)
     return verdict
 
 
@@ -149,8 +149,9 @@ def _heading_title(body: ParsedBody) -> str:
 
 def _tag_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> tuple[Diagnostic, ...]:
     for key in ("tags", "tag"):
-        if key in front.data:
-            return ignored_tags(fields, lines.line(front.positions[key]))
+        if key in front.data and (dropped := ignored_tags(fields)):
+            message = f"no tags, as they have no letter: {', '.join(dropped)}"
+            return (Diagnostic("tags_ignored", message, lines.line(front.positions[key])),)
     return ()
 
 
