@@ -23,6 +23,7 @@ from wikimcp.vaults.page_fields import (
     ignored_tags,
     relations,
     tags,
+    time_of,
     unique,
     unreadable_dates,
     unreadable_ids,
@@ -81,9 +82,9 @@ def assemble_page(
         relations=relations(fields),
         source_refs=fields.names("sourcerefs", "sources"),
         updated_at=updated_at(fields),
-        created=fields.text("created", "createdat", "date"),
+        created=time_of(fields, "created", "createdat", "date"),
         author=fields.text("author", "authors"),
-        verified_at=fields.text("verifiedat"),
+        verified_at=time_of(fields, "verifiedat"),
         verified_by=fields.text("verifiedby"),
         confidence=fields.text("confidence"),
         audience=fields.texts("audience"),
@@ -159,10 +160,9 @@ def _value_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> Iterat
     """Yield a note for each date and id that is written and cannot be taken."""
     if not front.data:
         return
-    places = {fold_key(key): place for key, place in front.positions.items()}
     for key in unreadable_dates(fields):
-        message = f"{key!r} holds no date that can be read (as in 2031-02-03); the next best is taken"
-        yield Diagnostic("date_unreadable", message, lines.line(places.get(key, 0)))
+        message = f"{key!r} holds no date that can be read (as in 2031-02-03); it is kept as text alone"
+        yield Diagnostic("date_unreadable", message, lines.line(front.positions.get(key, 0)))
     for key in unreadable_ids(front.data):
         line = lines.line(front.positions.get(key, 0))
         yield Diagnostic("id_unreadable", f"{key!r} holds no single id; one is derived instead", line)
