@@ -23,7 +23,8 @@ class PageRecord:
     """One indexed page. ``rev`` names this very content; an edit makes a new rev.
 
     ``updated_at`` is ISO 8601 with offset, from the frontmatter or the file time. ``version_fixed`` says
-    that the frontmatter gives the version.
+    that the frontmatter gives the version. ``copy_of`` is the path of the page of which this is a copy, if
+    that page is there.
     """
 
     rev: int
@@ -59,6 +60,7 @@ class PageRecord:
     labels: frozenset[str]
     conflict_copy: bool
     partial: bool
+    copy_of: str = ""
 
     @property
     def cluster(self) -> str:
@@ -79,6 +81,12 @@ class PageRecord:
         """Return the record with another version number."""
         values = list(_VALUES(self))
         values[_VERSION_AT] = version
+        return PageRecord(*values)
+
+    def as_copy(self) -> PageRecord:
+        """Return the record as that of a conflict copy."""
+        values = list(_VALUES(self))
+        values[_COPY_AT] = True
         return PageRecord(*values)
 
     def under(self, slug: str, canonical_id: str) -> PageRecord:
@@ -130,6 +138,7 @@ _FLAG_AT = tuple(PAGE_COLUMNS.index(name) for name in _FLAGS)
 _LABELS_AT = PAGE_COLUMNS.index("labels")
 _VERSION_AT = PAGE_COLUMNS.index("version")
 _SLUG_AT, _ID_AT, _DERIVED_AT = map(PAGE_COLUMNS.index, ("slug", "canonical_id", "id_derived"))
+_COPY_AT = PAGE_COLUMNS.index("conflict_copy")
 _VALUES = attrgetter(*PAGE_COLUMNS)
 
 
@@ -205,6 +214,7 @@ def record_of(page: ParsedPage, *, rev: int, version: int, stamp: FileStamp, upd
         labels=page.labels,
         conflict_copy=page.conflict_copy,
         partial=page.partial,
+        copy_of=page.copy_of,
     )
 
 

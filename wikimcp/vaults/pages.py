@@ -35,12 +35,17 @@ HUB_ROLES = frozenset(("hot", "index", "overview"))
 
 @dataclass(frozen=True, slots=True)
 class PageName:
-    """What the adapter knows of a page before it is opened; ``private`` names what holds it private."""
+    """What the adapter knows of a page before it is opened; ``private`` names what holds it private.
+
+    ``copy_of`` is the page of which it may be a copy, going by ``copy_mark`` in its name.
+    """
 
     path: str
     slug: str
     stem: str
     conflict_copy: bool = False
+    copy_of: str = ""
+    copy_mark: str = ""
     private: str = ""
 
 
@@ -62,7 +67,8 @@ def assemble_page(
     title = fields.text("title")
     role = name.stem.casefold() if "/" not in name.path and name.stem.casefold() in HUB_ROLES else "topic"
     summary = fields.text("summary", "description") or cut_at_word(body.first_paragraph)
-    shown_title = title or _heading_title(body) or readable_title(name.stem)
+    own_title = title or _heading_title(body)
+    shown_title = own_title or readable_title(name.stem)
     hub = role in ("index", "overview")
     return ParsedPage(
         path=name.path,
@@ -98,6 +104,8 @@ def assemble_page(
         withheld=verdict.withheld,
         labels=verdict.labels,
         conflict_copy=name.conflict_copy,
+        # "Chapter 2" that calls itself so is no copy of "Chapter".
+        copy_of="" if name.copy_of and own_title.endswith(name.copy_mark) else name.copy_of,
         partial=content.partial,
         diagnostics=(
             *content.diagnostics,
