@@ -108,7 +108,8 @@ class SidecarRows:
     def _add_node(self, node: SidecarNode) -> None:
         names = [node.path, node.id, node.label, *node.aliases]
         found = next((page for name in names if name and (page := self._names.find(name))), "")
-        hidden = _HIDDEN in (found, *(self._names.find(name) for name in names if name))
+        readings = (reading for name in names if name for reading in (name, _without_prefix(name)))
+        hidden = _HIDDEN in (found, *map(self._names.find, readings))
         if hidden or self._speaks_of_hidden(node.metadata):
             for name in names:
                 self._declared.setdefault(fold(name), _HIDDEN)
