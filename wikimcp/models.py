@@ -87,6 +87,17 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Anchor:
+    """A place of a page that the page itself names for links (``{#name}``, ``<a id="name">``).
+
+    ``start`` is the heading's where it stands right before one.
+    """
+
+    name: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """Something odd about one file: a stable ``code``, a sentence, and the line (0: whole file)."""
 
@@ -128,6 +139,7 @@ class ParsedBody:
     diagnostics: tuple[Diagnostic, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +148,8 @@ class ParsedPage:
 
     ``withheld`` is empty for a public page, else the reason (for the operator only). ``labels``
     restrict a page to callers that carry one of them. ``updated_at`` is empty when the frontmatter
-    has none (the file time is used then). ``fixed_version`` is the frontmatter's positive integer
+    has none (the file time is used then). ``copy_of`` is the path of the page of which this is a
+    synchroniser's copy if there is such a page. ``fixed_version`` is the frontmatter's positive integer
     version, 0 when there is none. ``partial`` marks a file that was not read whole or cleanly.
     """
 
@@ -173,6 +186,7 @@ class ParsedPage:
     withheld: str = ""
     labels: frozenset[str] = frozenset()
     conflict_copy: bool = False
+    copy_of: str = ""
     partial: bool = False
     diagnostics: tuple[Diagnostic, ...] = ()
 

@@ -19,7 +19,7 @@ from wikimcp.models import Chunk, Diagnostic, ParsedPage, Section, Span
 from wikimcp.ports import FileContent
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\n|\r|\\Z)")
-_LINK_STARTS = ("[", "!", "<", "(", "#")
+_LINK_STARTS = ("[", "!", "<", "(", "#", "@")
 _ORG_STARTS = (*_LINK_STARTS, "http")
 _HEX = re.compile("[0-9a-f]{64}")
 

@@ -71,6 +71,10 @@ def test_a_value_is_read_as_its_writer_meant_it(
         case(21, "updated: 03/02/2031", "date_unreadable"),
         case(22, "canonical_id: [a, b]", "id_unreadable"),
         case(23, "id: {a: b}", "id_unreadable"),
+        case(102, "created: 2024-13-45", "date_unreadable"),
+        case(103, "date: 2031-02-31", "date_unreadable"),
+        case(104, "reviewedAt: [2031-02-03, 2031-2-30]", "date_unreadable"),
+        case(105, "Due Date: next week", "date_unreadable"),
     ],
 )
 def test_a_value_that_cannot_be_taken_is_told_with_its_line(tmp_path: Path, block: str, code: str) -> None:

@@ -196,12 +196,18 @@ def test_text_that_the_terminal_cannot_show_does_not_stop_the_answer() -> None:
     assert b"\\u0110\\u01b0" in done.stdout
 
 
-def test_tables_take_vault_text_literally(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("screen", [True, False])
+def test_tables_take_vault_text_literally(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, screen: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: screen)
+    monkeypatch.setenv("NO_COLOR", "1")
     print_table(["name", "n#"], [["[red]x[/red] :smile: \x1b[31m", "1"]], title="a [b] c")
     out = capsys.readouterr().out
     assert "[red]x[/red] :smile: [31m" in out
     assert "a [b] c" in out
-    assert "\x1b" not in out
+    assert "\x1b[31m" not in out
+    assert screen is ("─" in out)
 
 
 def test_facts_show_nested_values_and_lists_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,7 +283,10 @@ sys.exit(main(["--version"]))
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
-def test_a_wide_table_in_a_file_is_short_lines_parted_by_tabs(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(["path", "n#"], [["a" * 200, "1"], ["b", "2\n3"]], title="files")
+@pytest.mark.parametrize("path", ["a", "a" * 200])
+def test_every_table_in_a_file_is_lines_parted_by_tabs(
+    capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    print_facts({"files": [{"path": path, "n": 1}, {"path": "b\x07", "n": "2\n3"}]})
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-4:] == ["files", "path\tn", f"{'a' * 200}\t1", "b\t2 3"]
+    assert lines == ["what\tvalue", "files\t2", "", "files", "path\tn", f"{path}\t1", "b\t2 3"]

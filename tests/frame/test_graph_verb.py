@@ -100,6 +100,8 @@ def test_networkx_reads_what_is_exported(run: Run) -> None:
         (["around", "secret"], 1, "not_found: no page named 'secret'"),
         (["export", "--format", "dot"], 2, "usage: argument --format: invalid choice"),
         (["around", "mill", "--depth", "x"], 2, "usage: argument --depth: invalid int value"),
+        (["around", "mill", "--depth", "9"], 1, "bad_argument: depth must be a whole number from 1 to 4"),
+        (["around", "mill", "--limit", "0"], 1, "bad_argument: limit must be a whole number from 1 to 2000"),
         (["--set", "graph.enabled=false"], 1, "unavailable: the graph is off"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.index.live_wiki import LiveWiki
-from wikimcp.errors import NotFound, Unavailable
+from wikimcp.errors import BadArgument, NotFound, Unavailable
 from wikimcp.index import graph_tables
 from wikimcp.models import Caller
 
@@ -238,6 +238,30 @@ def test_rows_of_a_sidecar_about_a_withheld_page_are_withheld(wiki: LiveWiki, si
     assert len(shown) == (len(SECRET_ROWS) if sign.startswith("visibility") else 0)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["alias.md", "alias", "also/in.md", "also/in", "whole/own/secret.md", "heading:alias.md#Part", "[[Alias]]"],
+)
+def test_rows_that_name_a_withheld_page_by_a_link_to_it_are_withheld(wiki: LiveWiki, name: str) -> None:
+    wiki.write("a.md", "# A\n")
+    wiki.write("own/secret.md", "---\ndraft: true\n---\nx\n")
+    wiki.write("own/in.md", "---\nstatus: private\n---\nx\n")
+    wiki.write("open/seen.md", "# Seen\n")
+    (wiki.vault / "alias.md").symlink_to("own/secret.md")
+    (wiki.vault / "also").symlink_to("own")
+    (wiki.vault / "twice").symlink_to("open")
+    (wiki.vault / "whole").symlink_to(".")
+    rows = [
+        {"from": "a", "to": name, "type": "hides"},
+        {"from": "a", "to": "Kestrel", "type": "tells", "evidence": {"page": name}},
+        {"from": "a", "to": "twice/seen.md", "type": "shows"},
+    ]
+    wiki.write("graph/graph.json", json.dumps({"nodes": [{"id": "k", "path": name}], "edges": rows}))
+    told = json.dumps(wiki.service.graph(ANYBODY))
+    assert "hides" not in told and "tells" not in told and '"entity:k"' not in told
+    assert "page:open/seen" in told and "shows" in told
+
+
 def test_a_link_to_a_withheld_page_looks_like_one_to_a_page_that_is_not_there(wiki: LiveWiki) -> None:
     wiki.write("open.md", "# Open\n\n[[Merger]] and [[Absent]].\n")
     wiki.write("Merger.md", "---\ndraft: true\n---\n# Merger\n")
@@ -279,7 +303,10 @@ def test_a_neighborhood_goes_both_ways_as_far_as_it_is_told(wiki: LiveWiki) -> N
     assert len([row for row in far["nodes"] if row["kind"] == "page"]) == 5
     cut = wiki.service.neighborhood("p2", ANYBODY, depth=2, limit=2)
     assert (len(cut["nodes"]), cut["left_out"]) == (2, 2)
-    assert wiki.service.neighborhood("p2", ANYBODY, depth=99, limit=-5)["depth"] == 4
+    with pytest.raises(BadArgument, match="depth must be a whole number from 1 to 4"):
+        wiki.service.neighborhood("p2", ANYBODY, depth=9)
+    with pytest.raises(BadArgument, match="limit must be a whole number from 1 to 2000"):
+        wiki.service.neighborhood("p2", ANYBODY, limit=-5)
     with pytest.raises(NotFound, match="p9"):
         wiki.service.neighborhood("p9", ANYBODY)
 

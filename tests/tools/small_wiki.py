@@ -194,11 +194,11 @@ class SmallReading(Reading):
             self.wiki.tags[key] = build_tags(self._pages)
         return self.wiki.tags[key]
 
-    def resolve(self, name: str) -> PageRecord:
+    def resolve_part(self, name: str) -> tuple[PageRecord, str]:
         """Resolve as the index does."""
-        found = self._names.resolve(name)
+        found, part = self._names.resolve_part(name)
         self.touch([found])
-        return found
+        return found, part
 
     def by_id(self, canonical_id: str) -> PageRecord | None:
         """Look an id up."""

@@ -187,3 +187,41 @@ def test_only_the_dots_of_the_file_name_are_the_hierarchy(tmp_path: Path) -> Non
         tmp_path, {"dendron.yml": "vaults: [{fsPath: v.1}]\n", "v.1/sub.dir/a.b.md": PAGE, "v.1/a.b.md": PAGE}
     )
     assert set(pages_of(vault)) == {"a.b", "sub.dir/a.b"}
+
+
+MENTIONS = """---
+id: z
+tags: [area.pump, plain]
+---
+# Note
+
+See #area.valve, (#plain.) and @ana; mail a@b.test, `@no` word@no #12 #a..b @bo.li!
+
+[x](y#z) #own.
+"""
+
+
+def test_tags_and_names_of_people_are_links_to_their_notes(tmp_path: Path) -> None:
+    files = {"tags.area.valve.md": PAGE, "tags.plain.md": PAGE, "user.ana.md": PAGE, "a.md": MENTIONS}
+    with served(put(tmp_path / "v", {"dendron.yml": "vaults: [{fsPath: .}]\n", **files})) as wiki:
+        assert wiki.resolved("a") == [
+            ("tags.area.pump", ""),
+            ("tags.plain", "tags.plain"),
+            ("tags.area.valve", "tags.area.valve"),
+            ("tags.plain", "tags.plain"),
+            ("user.ana", "user.ana"),
+            ("tags.a", ""),
+            ("user.bo.li", ""),
+            ("y#z", ""),
+            ("tags.own", ""),
+        ]
+        page = wiki.call("get_page", slug="a")
+        assert page["tags"] == ["area.pump", "plain", "area.valve", "a", "own"]
+        assert [note["message"] for note in page["diagnostics"]] == ["'y#z' leads to no page"]
+        graph = wiki.service.graph(Caller())
+        ends = {edge["target"] for edge in graph["edges"] if edge["source"] == "page:a"}
+        assert {"page:tags.area.valve", "page:user.ana", "tag:area.pump", "placeholder:user.bo.li"} <= ends
+        assert "placeholder:tags.own" not in ends
+        for link in wiki.view.body(wiki.view.names.slugs["a"]).links:
+            if link.start >= 0 and link.label:
+                assert MENTIONS.startswith(link.label, link.start) or link.label == "x"

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PIPE_WIDTH = 10_000
-_WIDEST_IN_A_FILE = 120
 
 
 def print_json(payload: object) -> None:
@@ -45,32 +44,28 @@ def print_text(text: str) -> None:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
     """Print a table; columns whose name ends in ``#`` hold numbers and are set to the right.
 
-    In a file or pipe a table that would be too wide becomes lines whose cells are parted by tabs.
+    In a file or pipe every table is lines whose cells are parted by tabs, as ``cut`` reads them.
     """
+    if not sys.stdout.isatty():
+        _print_lines([column.removesuffix("#") for column in columns], rows, title=title)
+        return
     from rich import box
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(column.removesuffix("#"), justify="right" if column.endswith("#") else "left")
-    cells = [[_CONTROLS.sub("", cell) for cell in row] for row in rows]
-    for row in cells:
-        table.add_row(*row)
-    screen = console()
-    if not sys.stdout.isatty():  # nobody's screen: as wide as the table is, nothing cut
-        screen.width = max(screen.measure(table).maximum, 1)
-        if screen.width > _WIDEST_IN_A_FILE:
-            _print_lines([column.removesuffix("#") for column in columns], cells, title=title)
-            return
-    screen.print(table)
+    for row in rows:
+        table.add_row(*(_CONTROLS.sub("", cell) for cell in row))
+    console().print(table)
 
 
 def _print_lines(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str) -> None:
-    """Print one line for each row, cells parted by tabs, as ``cut`` reads them."""
+    """Print one line for each row, with the names of the columns above them."""
     if title:
         print(f"\n{title}")
     for row in (columns, *rows):
-        print("\t".join(" ".join(cell.split()) for cell in row).rstrip())
+        print("\t".join(" ".join(_CONTROLS.sub("", cell).split()) for cell in row).rstrip())
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:

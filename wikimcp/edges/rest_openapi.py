@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wikimcp.edges.answers import strip_titles
+from wikimcp.guide.graphs import NEIGHBORHOOD_BOUNDS
 from wikimcp.service import ToolSpec
 
 _ABOUT = (
@@ -139,7 +140,7 @@ def _graph() -> dict[str, Any]:
             "schema": {"type": "integer", "minimum": 1, "maximum": most},
             "description": about,
         }
-        for name, most, about in (("depth", 4, "How many edges far"), ("limit", 2_000, "Most nodes"))
+        for (name, most), about in zip(NEIGHBORHOOD_BOUNDS.items(), ("How many edges far", "Most nodes"), strict=True)
     ]
     around = _operation(
         "neighborhood",

@@ -23,12 +23,11 @@ from wikimcp.edges.rest_answers import (
 )
 from wikimcp.edges.rest_openapi import openapi
 from wikimcp.errors import Ambiguous, BadArgument, NotFound, Unavailable, WikimcpError
+from wikimcp.guide.graphs import NEIGHBORHOOD_BOUNDS, out_of_bounds
 from wikimcp.service import ToolAnswer, WikiService
 
 PAGE_FORMATS = ("metadata", "markdown", "outline")
 BRIEFING_FORMATS = ("md", "json")
-NEIGHBORHOOD_BOUNDS: Mapping[str, int] = {"depth": 4, "limit": 2_000}
-"""Whole numbers that /api/graph/neighborhood takes, from 1 to these."""
 ONLY_BY_FILTER = frozenset({"status", "updated_since", "stale_days", "verified", "tag"})
 """Arguments of /api/pages that the tool list_pages_by_filter has and list_pages has not."""
 
@@ -178,7 +177,7 @@ def _choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 def _whole(name: str, value: object, most: int) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= most:
         return int(value)
-    raise BadArgument(f"{name} must be a whole number from 1 to {most}", hint=f"As in {name}=1.")
+    raise out_of_bounds(name)
 
 
 def _take_none(request: Request) -> None:

@@ -152,6 +152,8 @@ class _Rows:
             return page_id(found.slug)
         if link.kind is LinkKind.BLOCK or not link.target:
             return None  # a block that is nowhere has no name to show
+        if self.naming.hierarchy and link.prop == "tags":
+            return None  # a tag without a note of its own: it is a node already
         if found.attachment or link.kind is LinkKind.ATTACHMENT:
             return GraphNode(f"source:{link.target}", link.target, "attachment")
         if not self.naming.stubs:

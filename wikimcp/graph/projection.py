@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from wikimcp.errors import NotFound, nearest
@@ -29,6 +30,7 @@ from wikimcp.models import GraphEdge, GraphNode, Section
 
 _FOLDED = ("placeholder:", "tag:")  # names that mean the same in any case
 _NEAREST_OF = 2_000
+_NONE: Mapping[str, Iterable[str]] = MappingProxyType({})
 
 EdgeKey = tuple[str, str, str]
 
@@ -161,9 +163,14 @@ def assemble(
     sidecar: SidecarRows | None,
     *,
     headings: Iterable[PageRows] = (),
+    anchors: Mapping[str, Iterable[str]] = _NONE,
     tags: bool = True,
 ) -> GraphProjection:
-    """Put the rows of all pages and of the sidecar together; ``tags`` false leaves the pages' tags out."""
+    """Put the rows of all pages and of the sidecar together; ``tags`` false leaves the pages' tags out.
+
+    ``anchors`` are those that pages write out themselves, by path; they tell with ``headings`` which
+    fragments of links lead nowhere.
+    """
     nodes: dict[str, GraphNode] = {}
     for page in pages:
         node = page_node(page)
@@ -184,8 +191,8 @@ def assemble(
         for edge in part.edges:
             if tags or edge.relation != "tagged":
                 _put(edges, _respelled(edge, one_id(edge.source), one_id(edge.target)))
-    if known_headings:
-        _mark_missing_headings(nodes, edges, known_headings)
+    if known_headings or anchors:
+        _mark_fragments(nodes, edges, known_headings, anchors)
     if sidecar is not None:
         _merge_sidecar(nodes, edges, sidecar, one_id)
     return GraphProjection(nodes, edges)
@@ -216,27 +223,32 @@ def _respelled(edge: GraphEdge, source: str, target: str) -> GraphEdge:
     return GraphEdge(source, target, edge.relation, edge.metadata)
 
 
-def _mark_missing_headings(
-    nodes: Mapping[str, GraphNode], edges: dict[EdgeKey, GraphEdge], headings: Mapping[str, set[str]]
+def _mark_fragments(
+    nodes: Mapping[str, GraphNode],
+    edges: dict[EdgeKey, GraphEdge],
+    headings: Mapping[str, set[str]],
+    anchors: Mapping[str, Iterable[str]],
 ) -> None:
     """Mark links to a heading that the page does not have: a class of their own beside broken links.
 
-    ``headings`` are the anchors of those of each page by its path.
+    ``headings`` are the anchors of those of each page by its path, ``anchors`` what it writes out itself: a
+    link that only these explain says so.
     """
     for key, edge in edges.items():
         fragments = edge.metadata.get("fragment")
         if not fragments or not edge.target.startswith("page:"):
             continue
-        there = headings.get(nodes[edge.target].path, set())
+        path = nodes[edge.target].path
+        there = headings.get(path, set())
+        named = set(map(anchor, anchors.get(path, ())))
         written = fragments if isinstance(fragments, list) else [fragments]
-        missing = [
-            fragment
-            for fragment in written
-            if not fragment.startswith("^") and anchor(fragment.rpartition("#")[2]) not in there
-        ]
-        if missing:
-            metadata = {**edge.metadata, "missing_heading": missing if len(missing) > 1 else missing[0]}
-            edges[key] = GraphEdge(edge.source, edge.target, edge.relation, metadata)
+        folded = {text: anchor(text.rpartition("#")[2]) for text in written if not text.startswith("^")}
+        missing = [text for text, name in folded.items() if name not in there and name not in named]
+        by_anchor = [text for text, name in folded.items() if name in named and name not in there]
+        marks = {"missing_heading": missing, "via_anchor": by_anchor}
+        if missing or by_anchor:
+            told = {name: texts if len(texts) > 1 else texts[0] for name, texts in marks.items() if texts}
+            edges[key] = GraphEdge(edge.source, edge.target, edge.relation, {**edge.metadata, **told})
 
 
 def _merge_sidecar(

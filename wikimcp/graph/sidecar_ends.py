@@ -7,6 +7,7 @@ row is dropped whole, since its words may be that page's words.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import Any
 
 from wikimcp.graph.page_rows import INFERRED, GraphPage, page_id, unknown
@@ -19,27 +20,39 @@ _PREFIXES = ("page:", "heading:", "source:", "tag:", "placeholder:", "external:"
 _SUFFIXES = (".md", ".markdown", ".org")
 _HIDDEN = "\0hidden"
 _DEEPEST = 8
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class EndNames:
-    """Pages by the names that an end may use, step by step; ``hidden`` pages are looked up like others."""
+    """Pages by the names that an end may use, step by step; ``hidden`` pages are looked up like others.
 
-    def __init__(self, shown: Iterable[GraphPage], hidden: Iterable[GraphPage], folder: str) -> None:
+    ``second_names`` are the paths that links of the file system give to pages and folders, with what they
+    lead to.
+    """
+
+    def __init__(
+        self,
+        shown: Iterable[GraphPage],
+        hidden: Iterable[GraphPage],
+        folder: str,
+        second_names: Mapping[str, str] = _NO_NAMES,
+    ) -> None:
         self._exact: dict[str, set[str]] = {}
         self._titles: dict[str, set[str]] = {}
         self._aliases: dict[str, set[str]] = {}
         for pages, is_hidden in ((shown, False), (hidden, True)):
             for page in pages:
                 node = _HIDDEN if is_hidden else page_id(page.slug)
-                bare = page.path.rpartition(".")[0]
-                names = {page.slug, page_id(page.slug), page.canonical_id, page.path, bare}
+                paths = [page.path, *_other_paths(page.path, second_names)]
+                bare = [path.rpartition(".")[0] for path in paths]
+                names = {page.slug, page_id(page.slug), page.canonical_id, *paths, *bare}
                 if folder:
-                    names |= {f"{folder}/{page.path}", f"{folder}/{bare}"}
+                    names |= {f"{folder}/{path}" for path in (*paths, *bare)}
                 for name in names:
                     self._exact.setdefault(fold(name), set()).add(node)
                 if not page.conflict_copy:
                     self._titles.setdefault(fold(page.title), set()).add(node)
-                    for alias in (*page.aliases, bare.rpartition("/")[2]):
+                    for alias in (*page.aliases, *(path.rpartition("/")[2] for path in bare)):
                         self._aliases.setdefault(fold(alias), set()).add(node)
 
     def find(self, name: str) -> str:
@@ -68,12 +81,18 @@ class SidecarRows:
     """The nodes and edges of a sidecar as one audience may see them."""
 
     def __init__(
-        self, sidecar: Sidecar, shown: Iterable[GraphPage], hidden: Iterable[GraphPage], *, folder: str = ""
+        self,
+        sidecar: Sidecar,
+        shown: Iterable[GraphPage],
+        hidden: Iterable[GraphPage],
+        *,
+        folder: str = "",
+        second_names: Mapping[str, str] = _NO_NAMES,
     ) -> None:
         self.nodes: dict[str, GraphNode] = {}
         self.page_metadata: dict[str, dict[str, Any]] = {}
         self.edges: list[GraphEdge] = []
-        self._names = EndNames(shown, hidden, folder)
+        self._names = EndNames(shown, hidden, folder, second_names)
         self._declared: dict[str, str] = {}
         for node in sidecar.nodes:
             self._add_node(node)
@@ -89,7 +108,8 @@ class SidecarRows:
     def _add_node(self, node: SidecarNode) -> None:
         names = [node.path, node.id, node.label, *node.aliases]
         found = next((page for name in names if name and (page := self._names.find(name))), "")
-        hidden = _HIDDEN in (found, *(self._names.find(name) for name in names if name))
+        readings = (reading for name in names if name for reading in (name, _without_prefix(name)))
+        hidden = _HIDDEN in (found, *map(self._names.find, readings))
         if hidden or self._speaks_of_hidden(node.metadata):
             for name in names:
                 self._declared.setdefault(fold(name), _HIDDEN)
@@ -115,8 +135,8 @@ class SidecarRows:
             return None
         if declared or found:
             return declared or found
-        prefix = next((prefix for prefix in _PREFIXES if name.startswith(prefix)), "")
-        bare = name.removeprefix(prefix)
+        bare = _without_prefix(name)
+        prefix = name[: len(name) - len(bare)]
         if prefix not in ("tag:", "external:"):
             page = bare.partition("#")[0] if prefix == "heading:" else bare
             if self._names.find(page) == _HIDDEN or self._names.may_be_hidden(page):
@@ -135,7 +155,25 @@ class SidecarRows:
 
     def _speaks_of_hidden(self, metadata: Mapping[str, Any]) -> bool:
         """Say whether a value names a page that the audience does not see: a source page, say."""
-        return any(self._names.find(text) == _HIDDEN for text in _texts(metadata))
+        return any(
+            self._names.find(reading) == _HIDDEN
+            for text in _texts(metadata)
+            for reading in (text, _without_prefix(text))
+        )
+
+
+def _without_prefix(name: str) -> str:
+    """Return the name in a node's id."""
+    return name.removeprefix(next((prefix for prefix in _PREFIXES if name.startswith(prefix)), ""))
+
+
+def _other_paths(path: str, second_names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paths under which links give a page once more, by itself or within a folder."""
+    for link, real in second_names.items():
+        if real == ".":
+            yield f"{link}/{path}"
+        elif path == real or path.startswith(f"{real}/"):
+            yield link + path[len(real) :]
 
 
 def _readings(name: str) -> Iterator[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from wikimcp.errors import NotFound
+from wikimcp.errors import BadArgument, NotFound
 from wikimcp.graph.projection import GraphProjection
 from wikimcp.graph.sidecar import Sidecar
 from wikimcp.index.view import Reading
 
-MOST_DEPTH = 4
-MOST_NODES = 2_000
+NEIGHBORHOOD_BOUNDS: Mapping[str, int] = {"depth": 4, "limit": 2_000}
+"""Whole numbers that a neighbourhood takes, from 1 to these: edges away, nodes at most."""
 _MOST_DIAGNOSTICS = 100
 
 
@@ -25,18 +26,27 @@ def graph_payload(reading: Reading) -> dict[str, Any]:
 def neighborhood_payload(reading: Reading, node: str, *, depth: int = 1, limit: int = 200) -> dict[str, Any]:
     """Return what lies around a node, which is given by its id or as a page is.
 
-    ``depth`` is brought into 1..4 and ``limit`` (nodes) into 1..2,000. ``left_out`` counts neighbours
-    beyond the limit. Raises NotFound with the nearest names, Ambiguous with the candidates.
+    ``left_out`` counts neighbours beyond the limit. Raises BadArgument for a number out of bounds, NotFound
+    with the nearest names, Ambiguous with the candidates.
     """
+    for name, value in (("depth", depth), ("limit", limit)):
+        if not 1 <= value <= NEIGHBORHOOD_BOUNDS[name]:
+            raise out_of_bounds(name)
     graph, _ = reading.graphs.projection()
     start = find_node(reading, graph, node)
-    depth, limit = min(max(depth, 1), MOST_DEPTH), min(max(limit, 1), MOST_NODES)
     nodes, edges, left_out = graph.neighborhood(start, depth=depth, most_nodes=limit)
     for found in nodes:
         if found.id.startswith("page:"):
             reading.page(found.id.removeprefix("page:"))
     payload: dict[str, Any] = graph.payload(nodes, edges)
     return {"start": start, "depth": depth, **payload, "left_out": left_out}
+
+
+def out_of_bounds(name: str) -> BadArgument:
+    """Return the error of a number that a neighbourhood does not take."""
+    return BadArgument(
+        f"{name} must be a whole number from 1 to {NEIGHBORHOOD_BOUNDS[name]}", hint=f"As in {name}=1."
+    )
 
 
 def find_node(reading: Reading, graph: GraphProjection, name: str) -> str:

@@ -69,7 +69,9 @@ def _diagnostics(snapshot: Snapshot, view: View) -> Iterator[dict[str, Any]]:
         for code, message, line in json.loads(rest).get("diagnostics", ()):
             if rev in paths:
                 yield {"path": paths[rev], "code": code, "message": message, "line": line}
-    for record in snapshot.records.values():
+    seen = {page.path: page for page in view.pages}
+    for path, whole in snapshot.records.items():
+        record = seen.get(path, whole)
         if record.conflict_copy:
             yield {"path": record.path, "code": "conflict_copy", "message": _CONFLICT, "line": 0}
     for page, why in view.all_clashes():

@@ -7,10 +7,12 @@ edit of one page reads that page alone. Nothing here is made at the start or by 
 from __future__ import annotations
 
 import json
+import os
 import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from wikimcp.graph.knowledge import KnowledgeGraph
@@ -26,11 +28,18 @@ from wikimcp.index.catalog import translated
 from wikimcp.index.dense_state import ChunkRows
 from wikimcp.index.names import PageNames
 from wikimcp.index.node_vectors import NodeVectors, node_vectors
-from wikimcp.index.records import PageRecord, chunks_from_cell, links_from_cell, sections_from_cell
+from wikimcp.index.records import (
+    PageRecord,
+    SkippedFile,
+    chunks_from_cell,
+    links_from_cell,
+    sections_from_cell,
+)
 from wikimcp.index.sidecars import Mark
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.tokens import visible_text
+from wikimcp.models import LINK_SERVED_ONCE
 from wikimcp.ports import VaultAdapter
 
 MOST_MENTION_TEXT = 100_000_000
@@ -73,10 +82,11 @@ class VisiblePart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """What is kept of one page: its rows and its properties."""
+    """What is kept of one page: its rows, its properties and the anchors that it writes out."""
 
     rows: PageRows
     properties: Mapping[str, Any]
+    anchors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +135,14 @@ class GraphTables:
                         for page in view.pages
                         if page.rev in cells
                     ]
+                rows = self._page_rows()
+                stored = ((page.path, self._rows.get(page.rev)) for page in view.pages)
                 graph = assemble(
-                    view.pages, self._page_rows(), self._sidecar_rows(sidecar), headings=headings
+                    view.pages,
+                    rows,
+                    self._sidecar_rows(sidecar),
+                    headings=headings,
+                    anchors={path: kept.anchors for path, kept in stored if kept and kept.anchors},
                 )
                 self._projection = (mark, graph)
             return self._projection[1], sidecar
@@ -189,7 +205,8 @@ class GraphTables:
         hidden = [record for record in view.snapshot.records.values() if record.rev not in shown]
         root, source = view.adapter.root, view.adapter.source_root
         folder = "" if source == root else source.relative_to(root).as_posix()
-        return SidecarRows(sidecar, view.pages, hidden, folder=folder)
+        second = _second_names(view.snapshot.catalog.skipped(), source)
+        return SidecarRows(sidecar, view.pages, hidden, folder=folder, second_names=second)
 
     def _page_rows(self) -> list[PageRows]:
         """Return the rows of every page by path; only pages that are new since the last view are read."""
@@ -266,6 +283,14 @@ class GraphTables:
             ]
 
 
+def _second_names(skipped: Iterable[SkippedFile], root: Path) -> dict[str, str]:
+    """Return the links in a vault to what has a name there already, with the path of what they lead to."""
+    real_root = os.path.realpath(root)
+    links = [file.path for file in skipped if file.why.code == LINK_SERVED_ONCE]
+    real = {link: os.path.relpath(os.path.realpath(os.path.join(real_root, link)), real_root) for link in links}
+    return {link: path.replace(os.sep, "/") for link, path in real.items() if not path.startswith(os.pardir)}
+
+
 def _stored(page: PageRecord, cells: tuple[str, str, str], naming: Naming) -> StoredRows:
     links, front_text, rest_text = cells
     front = json.loads(front_text) if front_text else {}
@@ -278,7 +303,8 @@ def _stored(page: PageRecord, cells: tuple[str, str, str], naming: Naming) -> St
         relations=tuple(relations),
         source_refs=tuple(rest.get("sources", ())),
     )
-    return StoredRows(rows_of(page, facts, naming), _properties(page, front))
+    anchors = tuple(name for name, _ in rest.get("anchors", ()))
+    return StoredRows(rows_of(page, facts, naming), _properties(page, front), anchors)
 
 
 def _stated(front: Mapping[str, Any], naming: Naming) -> Iterable[tuple[str, str]]:

@@ -96,9 +96,10 @@ def _shown(link: Link) -> str:
 
 
 def _is_placeholder(link: Link, dialect: str) -> bool:
-    """Say whether a link that leads nowhere is meant to: Logseq's stubs and the keys of issues."""
+    """Say whether a link that leads nowhere is meant to: Logseq's stubs, Dendron's tags, keys of issues."""
     stub = dialect == "logseq" and link.kind in (LinkKind.WIKILINK, LinkKind.EMBED)
-    return stub or is_issue_key(_shown(link))
+    mention = dialect == "dendron" and link.label[:1] in ("#", "@") and link.target.endswith(link.label[1:])
+    return stub or mention or is_issue_key(_shown(link))
 
 
 def _known(
@@ -110,11 +111,12 @@ def _known(
 
 
 def _anchors(view: View, slug: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the folded headings and block ids of a page."""
+    """Return the folded headings and anchors of a page, and its block ids."""
     target = view.names.slugs.get(slug)
     if target is None:
         return frozenset(), frozenset()
     body = view.body(target)
     headings = [section.heading for section in body.sections]
-    names = frozenset((*map(anchor, headings), *numbered_anchors(headings)))
+    written = (anchor(mark.name) for mark in body.anchors)
+    names = frozenset((*map(anchor, headings), *numbered_anchors(headings), *written))
     return names, frozenset(block.casefold() for block in body.block_ids)

@@ -47,11 +47,31 @@ class PageNames:
         return _group((fold(alias), page) for page in self._pages for alias in page.aliases)
 
     def resolve(self, name: str) -> PageRecord:
-        """Return the page of that name.
+        """Return the page of that name, which may be written as a link to a part of it (``page#part``).
 
         Raises Ambiguous with the candidates when several fit at one step, NotFound with the nearest
         names when none does.
         """
+        return self.resolve_part(name)[0]
+
+    def resolve_part(self, name: str) -> tuple[PageRecord, str]:
+        """Return the page of a name and the part of it that is meant; raises as ``resolve``.
+
+        A page whose own name holds a ``#`` comes first; the part is empty then.
+        """
+        try:
+            return self._whole(name), ""
+        except NotFound:
+            page, mark, part = name.partition("#")
+            if not mark or not page.strip() or not part.strip():
+                raise
+            try:
+                return self._whole(page), part.strip()
+            except NotFound:
+                pass
+            raise
+
+    def _whole(self, name: str) -> PageRecord:
         if (as_written := self.slugs.get(name) or self.paths.get(name)) is not None:
             return as_written  # a file's name may end in a blank
         wanted = name.strip()

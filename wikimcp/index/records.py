@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from wikimcp.markdown.identity import derived_id
-from wikimcp.models import Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
+from wikimcp.models import Anchor, Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
 
 Row = tuple[Any, ...]
 
@@ -23,7 +23,8 @@ class PageRecord:
     """One indexed page. ``rev`` names this very content; an edit makes a new rev.
 
     ``updated_at`` is ISO 8601 with offset, from the frontmatter or the file time. ``version_fixed`` says
-    that the frontmatter gives the version.
+    that the frontmatter gives the version. ``copy_of`` is the path of the page of which this is a copy, if
+    that page is there.
     """
 
     rev: int
@@ -59,6 +60,7 @@ class PageRecord:
     labels: frozenset[str]
     conflict_copy: bool
     partial: bool
+    copy_of: str = ""
 
     @property
     def cluster(self) -> str:
@@ -79,6 +81,12 @@ class PageRecord:
         """Return the record with another version number."""
         values = list(_VALUES(self))
         values[_VERSION_AT] = version
+        return PageRecord(*values)
+
+    def as_copy(self) -> PageRecord:
+        """Return the record as that of a conflict copy."""
+        values = list(_VALUES(self))
+        values[_COPY_AT] = True
         return PageRecord(*values)
 
     def under(self, slug: str, canonical_id: str) -> PageRecord:
@@ -108,6 +116,7 @@ class PageBody:
     description: str
     hidden: tuple[tuple[int, int], ...] = ()
     comments: tuple[tuple[int, int], ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,7 @@ _FLAG_AT = tuple(PAGE_COLUMNS.index(name) for name in _FLAGS)
 _LABELS_AT = PAGE_COLUMNS.index("labels")
 _VERSION_AT = PAGE_COLUMNS.index("version")
 _SLUG_AT, _ID_AT, _DERIVED_AT = map(PAGE_COLUMNS.index, ("slug", "canonical_id", "id_derived"))
+_COPY_AT = PAGE_COLUMNS.index("conflict_copy")
 _VALUES = attrgetter(*PAGE_COLUMNS)
 
 
@@ -204,6 +214,7 @@ def record_of(page: ParsedPage, *, rev: int, version: int, stamp: FileStamp, upd
         labels=page.labels,
         conflict_copy=page.conflict_copy,
         partial=page.partial,
+        copy_of=page.copy_of,
     )
 
 
@@ -239,6 +250,7 @@ def body_row(rev: int, page: ParsedPage, *, traits: bytes, chunk_keys: bytes) ->
         "description": page.description,
         "hidden": body.hidden,
         "comments": body.comments,
+        "anchors": [(anchor.name, anchor.start) for anchor in body.anchors],
     }
     return (
         rev,
@@ -273,6 +285,7 @@ def body_from_row(row: Row) -> PageBody:
         description=rest.get("description", ""),
         hidden=_spans(rest, "hidden"),
         comments=_spans(rest, "comments"),
+        anchors=tuple(Anchor(name, start) for name, start in rest.get("anchors", ())),
     )
 
 

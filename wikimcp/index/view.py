@@ -110,13 +110,17 @@ class Reading:
 
         Raises NotFound with the nearest visible names, Ambiguous with the candidates.
         """
+        return self.resolve_part(name)[0]
+
+    def resolve_part(self, name: str) -> tuple[PageRecord, str]:
+        """Resolve a name as ``resolve`` does; return the part of the page (``page#part``) that it means too."""
         try:
-            found = self.view.names.resolve(name)
+            found, part = self.view.names.resolve_part(name)
         except NotFound:
             self._explain(name)
             raise
         self.touched[found.path] = found
-        return found
+        return found, part
 
     def _explain(self, name: str) -> None:
         """Raise Unavailable for a name of a file that is there but cannot be served, with the reason."""

@@ -17,10 +17,17 @@ _MOST_CARRIED = 500  # changed pages; with more, the tables are made anew
 
 @dataclass(frozen=True, slots=True)
 class _Claims:
-    """Which pages declare a slug, and an id: paths in order, the first of which has it."""
+    """Which pages declare a slug, and an id: paths in order, the first of which has it.
+
+    ``copies`` are the pages that may be copies of one, by its path.
+    """
 
     slugs: dict[str, tuple[str, ...]]
     ids: dict[str, tuple[str, ...]]
+    copies: dict[str, tuple[str, ...]]
+
+    def copied(self) -> _Claims:
+        return _Claims(dict(self.slugs), dict(self.ids), dict(self.copies))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +80,15 @@ class VisiblePages:
             found = before._carried(records)
             if found is not None:
                 return found
-        claims = _Claims({}, {})
+        claims = _Claims({}, {}, {})
         for record in records:
             claims.slugs[record.slug] = (*claims.slugs.get(record.slug, ()), record.path)
             claims.ids[record.canonical_id] = (*claims.ids.get(record.canonical_id, ()), record.path)
+            if record.copy_of:
+                claims.copies[record.copy_of] = (*claims.copies.get(record.copy_of, ()), record.path)
         tables = _Tables({record.path: record for record in records}, {}, {}, {}, {})
         for record in records:
-            tables.put(_named_apart(record, claims))
+            tables.put(_as_seen(record, claims, tables.records))
         return cls(records, tables, claims)
 
     def _carried(self, records: Sequence[PageRecord]) -> VisiblePages | None:
@@ -94,10 +103,13 @@ class VisiblePages:
             went += [record for path, record in known.items() if path not in present]
             if len(went) > _MOST_CARRIED:
                 return None
-        claims = _Claims(dict(self._claims.slugs), dict(self._claims.ids))
+        claims = self._claims.copied()
         renamed = _claimed(claims.slugs, "slug", went, come) | _claimed(
             claims.ids, "canonical_id", went, come
         )
+        _claimed(claims.copies, "copy_of", *([r for r in some if r.copy_of] for some in (went, come)))
+        for record in (*went, *come):
+            renamed.update(claims.copies.get(record.path, ()))
         tables = self._tables.copied()
         for path in {*renamed, *(record.path for record in went)} & self.by_path.keys():
             tables.drop(self.by_path[path])
@@ -105,7 +117,7 @@ class VisiblePages:
             del tables.records[record.path]
         tables.records.update((record.path, record) for record in come)
         for path in renamed:
-            tables.put(_named_apart(tables.records[path], claims))
+            tables.put(_as_seen(tables.records[path], claims, tables.records))
         return VisiblePages(records, tables, claims)
 
     def clashes(self) -> Iterable[tuple[PageRecord, Diagnostic]]:
@@ -145,6 +157,12 @@ def _claimed(
         if not table[key]:
             del table[key]
     return claimed
+
+
+def _as_seen(record: PageRecord, claims: _Claims, records: Mapping[str, PageRecord]) -> PageRecord:
+    """Return a record as it is among all pages of the view: its names its own, a copy known as one."""
+    page = _named_apart(record, claims)
+    return page.as_copy() if record.copy_of in records and not page.conflict_copy else page
 
 
 def _named_apart(record: PageRecord, claims: _Claims) -> PageRecord:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from wikimcp.markdown.chunks import build_chunks
 from wikimcp.markdown.comments import comment_spans
 from wikimcp.markdown.events import HeadingMark, Outline, read_outline
+from wikimcp.markdown.explicit_anchors import read_anchors
 from wikimcp.markdown.footnotes import FootnoteMark, read_footnotes
 from wikimcp.markdown.inline import FieldMark, InlineMarks, Ranges, page_properties, read_inline
 from wikimcp.markdown.lenient import line_feeds
@@ -19,7 +20,9 @@ from wikimcp.markdown.sections import build_sections
 from wikimcp.markdown.tokens import LineIndex, visible_text
 from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
-_HEADING_MARKS = re.compile(r"\s*\{\s*[#.][^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
+_HEADING_MARKS = re.compile(
+    r"\s*\{(?::?\s*[#.]|/\*\s*#)[^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%"
+)
 # Zero-width space, word joiner, byte order mark, soft hyphen: nobody who names a heading can type them.
 # Joiners stay, as scripts and emoji need them.
 _SHOWS_NOTHING = dict.fromkeys((0x200B, 0x2060, 0xFEFF, 0xAD))
@@ -35,13 +38,15 @@ class BodyReading:
     """A parsed body with what else decides about the page: access directives and page properties.
 
     ``properties`` are the ``key:: value`` lines of the first block as (key, value, line); ``footnotes``
-    the references, of which the frontmatter says whether they are citations.
+    the references, of which the frontmatter says whether they are citations; ``mentions``, where they were
+    asked for, each ``#tag.below`` and ``@name`` as (character of the file, text).
     """
 
     body: ParsedBody
     directives: tuple[Directive, ...] = ()
     properties: tuple[tuple[str, str, int], ...] = ()
     footnotes: tuple[FootnoteMark, ...] = ()
+    mentions: tuple[tuple[int, str], ...] = ()
 
 
 def parse_body(text: str, start: int = 0) -> ParsedBody:
@@ -49,12 +54,14 @@ def parse_body(text: str, start: int = 0) -> ParsedBody:
     return read_body(text, start).body
 
 
-def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> BodyReading:
+def read_body(
+    text: str, start: int = 0, *, lines: LineIndex | None = None, mentions: bool = False
+) -> BodyReading:
     """Parse a body together with its access directives and page properties. Never raises."""
     body = line_feeds(text[start:])
     lines = lines or LineIndex(text)
     outline = read_outline(body)
-    marks = read_inline(body, outline)
+    marks = read_inline(body, outline, mentions=mentions)
     if outline.failed:  # only what decides about publication is taken from text that was not understood
         marks = InlineMarks(fields=marks.fields, directives=marks.directives)
     headings = _headings(outline, marks.comments)
@@ -78,14 +85,16 @@ def read_body(text: str, start: int = 0, *, lines: LineIndex | None = None) -> B
         diagnostics=(*_diagnostics(outline), *_conflicts(body, outline, start, lines)),
         hidden=comments,
         comments=comments,
+        anchors=read_anchors(body, outline, marks, headings, offset=start, comments=comments),
     )
     footnotes = read_footnotes(body, outline, marks, offset=start, lines=lines)
+    named = tuple((at + start, name) for at, name in marks.mentions)
     if not marks.fields and not marks.directives:
-        return BodyReading(parsed, footnotes=footnotes)
+        return BodyReading(parsed, footnotes=footnotes, mentions=named)
     properties = tuple(
         (mark.key, mark.value, lines.line(mark.start + start)) for mark in page_properties(marks.fields, body)
     )
-    return BodyReading(parsed, tuple(marks.directives), properties, footnotes)
+    return BodyReading(parsed, tuple(marks.directives), properties, footnotes, named)
 
 
 def read_blocks(text: str, start: int = 0, end: int | None = None) -> tuple[Block, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -29,8 +29,15 @@ _MARKDOWN = Markdown(
 _LEAVES = {"Paragraph": "paragraph", "Item": "item", "TableRow": "row", "HtmlBlock": "html"}
 _CONTAINERS = {"List": "list", "Table": "table", "BlockQuote": "quote", "FootnoteDefinition": "footnote"}
 _RAW_TAG = re.compile(r"<(/?)(pre|code|script|style|textarea|samp|kbd)\b", re.IGNORECASE)
+# An element with an id, or a link's old ``name``, up to the end of the value.
+_ANCHOR = re.compile(
+    r"<(?:[a-z][\w-]*(?=[\s/])[^<>]*?\sid|a(?=[\s/])[^<>]*?\sname)\s*=\s*"
+    r"(?:\"([^\"<>\s]+)\"|'([^'<>\s]+)'|([^\s\"'<>=`]+))",
+    re.IGNORECASE,
+)
 _PARAGRAPHS = 16
 _NOT_TEXT = -1
+_CONTINUED, _WIDE = 0xC0 - 256, 0xE3 - 256  # bytes of UTF-8 as signed numbers
 
 
 class HeadingMark(NamedTuple):
@@ -50,6 +57,30 @@ class LinkMark(NamedTuple):
     dest: str
     title: str
     label: str
+
+
+class Widths:
+    """The places of characters in UTF-8: kept are the bytes that begin none, as most text has few."""
+
+    __slots__ = ("_before", "_inside", "wide")
+
+    def __init__(self, body: str) -> None:
+        data = np.frombuffer(body.encode("utf-8"), dtype=np.int8)
+        self._inside: NDArray[np.int64] = np.flatnonzero(data < _CONTINUED)
+        # For each of them how many characters begin before it: not falling, so that it can be searched.
+        self._before: list[int] = (self._inside - np.arange(len(self._inside))).tolist()
+        self.wide = bool(((data >= _WIDE) & (data < 0)).any())
+        """Whether any character may be CJK."""
+
+    def byte(self, char: int) -> int:
+        """Return the byte at which a character begins."""
+        return char + bisect_right(self._before, char)
+
+    def chars(self, places: Sequence[int]) -> list[int]:
+        """Return the characters that begin at bytes; within one it is the next."""
+        flat = np.array(places, dtype=np.int64)
+        found: list[int] = (flat - np.searchsorted(self._inside, flat)).tolist()
+        return found
 
 
 @dataclass(slots=True)
@@ -72,10 +103,11 @@ class Outline:
     piece_bytes: list[int] = field(default_factory=list)
     piece_ends: list[int] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
-    char_starts: NDArray[np.int64] | None = None
+    widths: Widths | None = None
     opaque_starts: list[int] = field(default_factory=list)
     opaque_reach: list[int] = field(default_factory=list)
     comment_bytes: list[tuple[int, int]] = field(default_factory=list)
+    anchor_bytes: list[tuple[int, str]] = field(default_factory=list)
 
     def is_text(self, offset: int) -> bool:
         """Say whether a character stands in running text: the only place for links, tags and comments."""
@@ -107,21 +139,26 @@ class Outline:
         first = bisect_left(self.block_bytes, self._byte(start))
         last = bisect_left(self.block_bytes, self._byte(end), first)
         places = self.block_bytes[first:last]
-        if self.char_starts is not None:
-            places = np.searchsorted(self.char_starts, np.array(places, dtype=np.int64)).tolist()
+        if self.widths is not None:
+            places = self.widths.chars(places)
         return list(zip(places, self.block_kinds[first:last], strict=True))
 
     def html_comments(self) -> list[tuple[int, int]]:
         """Return where each HTML comment begins, and where the block of HTML that holds it ends."""
-        if self.char_starts is None:
+        if self.widths is None:
             return self.comment_bytes
-        places = np.searchsorted(self.char_starts, np.array(self.comment_bytes, dtype=np.int64))
-        return [(start, end) for start, end in places.reshape(-1, 2).tolist()]
+        places = self.widths.chars([place for span in self.comment_bytes for place in span])
+        return list(zip(places[::2], places[1::2], strict=True))
+
+    def html_anchors(self) -> list[tuple[int, str]]:
+        """Return the ids of HTML elements and where each element begins."""
+        if self.widths is None or not self.anchor_bytes:
+            return self.anchor_bytes
+        places = self.widths.chars([at for at, _ in self.anchor_bytes])
+        return [(at, name) for at, (_, name) in zip(places, self.anchor_bytes, strict=True)]
 
     def _byte(self, offset: int) -> int:
-        if self.char_starts is None:
-            return offset
-        return int(self.char_starts[offset]) if offset < len(self.char_starts) else 1 << 62
+        return offset if self.widths is None else self.widths.byte(offset)
 
 
 def read_outline(body: str) -> Outline:
@@ -140,10 +177,8 @@ class _Reader:
     """Collects parts in bytes, as the parser counts them; ``finish`` turns them into characters at once."""
 
     def __init__(self, body: str) -> None:
-        self.char_starts: NDArray[np.int64] | None = None
-        self.wide = False
-        if not body.isascii():
-            self.char_starts, self.wide = _char_starts(body)
+        self.widths = None if body.isascii() else Widths(body)
+        self.wide = self.widths is not None and self.widths.wide
         self.piece_starts: list[int] = []
         self.piece_ends: list[int] = []
         self.pieces: list[str] = []
@@ -156,6 +191,7 @@ class _Reader:
         self.raw_html: tuple[str, int] | None = None
         self.html_end = 0
         self.comments: list[tuple[int, int]] = []
+        self.anchors: list[tuple[int, str]] = []
         self.nested_end = 0
         self.quote_end = 0
         self.skipped_headings = 0
@@ -170,8 +206,6 @@ class _Reader:
                 piece_start(span["start"])
                 piece_end(span["end"])
                 piece(event["Text"])
-            elif event.__class__ is str:
-                self.break_or_rule(event, span["start"])
             elif "End" in event:
                 continue
             elif "Start" in event:
@@ -186,6 +220,8 @@ class _Reader:
                         self.paragraphs.append((span["start"], span["end"], nested))
                     elif kind == "HtmlBlock":
                         self.html_end = span["end"]
+            elif event.__class__ is str:
+                self.break_or_rule(event, span["start"])
             else:
                 self.inline(event, span["start"], span["end"])
 
@@ -197,7 +233,7 @@ class _Reader:
 
     def container(self, kind: Mapping[str, Any], start: int, end: int) -> None:
         """Handle the start of an element that carries a value."""
-        name, value = next(iter(kind.items()))
+        ((name, value),) = kind.items()
         if name == "Heading":
             if start < self.quote_end:
                 self.block(start, "paragraph")
@@ -239,6 +275,10 @@ class _Reader:
             byte += len(text[counted:at].encode("utf-8"))
             self.comments.append((byte, max(self.html_end, end)))
             counted, at = at, text.find("<!--", at + 4)
+        if self.raw_html is None and "=" in text:
+            for match in _ANCHOR.finditer(text):
+                at = start + len(text[: match.start()].encode("utf-8"))
+                self.anchors.append((at, match[1] or match[2] or match[3]))
         for match in _RAW_TAG.finditer(text):
             name = match[2].lower()
             if not match[1]:
@@ -291,10 +331,11 @@ class _Reader:
             piece_bytes=self.piece_starts,
             piece_ends=self.piece_ends,
             pieces=self.pieces,
-            char_starts=self.char_starts,
+            widths=self.widths,
             opaque_starts=spans[::2],
             opaque_reach=list(accumulate(spans[1::2], max)),
             comment_bytes=self.comments,
+            anchor_bytes=self.anchors,
         )
 
     def text_of(self, start: int, end: int) -> str:
@@ -303,18 +344,12 @@ class _Reader:
 
     def to_chars(self, *groups: list[int]) -> list[list[int]]:
         """Turn groups of byte offsets into character offsets with one look-up for all of them."""
-        if self.char_starts is None:
+        if self.widths is None:
             return list(groups)
-        flat = np.array([place for group in groups for place in group], dtype=np.int64)
-        chars = np.searchsorted(self.char_starts, flat).tolist()
+        chars = self.widths.chars([place for group in groups for place in group])
         result, at = [], 0
         for group in groups:
             result.append(chars[at : at + len(group)])
             at += len(group)
         return result
 
-
-def _char_starts(body: str) -> tuple[NDArray[np.int64], bool]:
-    """Return the byte offset at which each character begins in UTF-8, and whether any may be CJK."""
-    data = np.frombuffer(body.encode("utf-8"), dtype=np.uint8)
-    return np.flatnonzero((data & 0xC0) != 0x80), bool((data >= 0xE3).any())

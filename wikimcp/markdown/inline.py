@@ -21,10 +21,12 @@ MAX_TAG = 200
 
 _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _BLOCK_REFERENCE = re.compile(rf"\(\(({UUID})\)\)")
-_TAG = re.compile(
-    "#([^\\s\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
-    "'!\"#$%&()*+,.:;<=>?@^`{|}~\\[\\]\\\\]+)"
+_TAG_CHARACTER = (
+    "[^\\s\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20"
+    "'!\"#$%&()*+,.:;<=>?@^`{|}~\\[\\]\\\\]"
 )
+_TAG = re.compile(f"#({_TAG_CHARACTER}+)")
+_MENTION = re.compile(rf"[#@](?!\d)({_TAG_CHARACTER}+(?:\.{_TAG_CHARACTER}+)*)")
 _BEFORE_TAG = frozenset(" \t\n\r\f\v\u00a0\u3000(*_~|,;>\"'\u201c\u2018\uff08\u3001\u3002\uff0c")
 _HEADING_ATTRIBUTES = re.compile(r"\{\s*(?:[.#]?[\w=\"'-]+\s+)*\Z")
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
@@ -37,6 +39,12 @@ _BRACKET_FIELD = re.compile(
 )
 _EMBED_MACRO = re.compile(r"\{\{\s*embed\s+(?:\[\[|\(\()", re.IGNORECASE)
 _EMBED_OPENING = re.compile(r"\{\{\s*embed\s+\Z", re.IGNORECASE)
+# ``{#x}``, ``{ .note #x }``, ``{: #x}``, ``{/* #x */}``, but for the tags of templates in double braces.
+_ANCHOR = re.compile(r"(?<!\{)\{(?::|/\*)?[ \t]*(?:\.[\w-]+[ \t]+){0,9}#([^\s{}#.][^\s{}#]*)[^{}\n]*\}(?!\})")
+_QUERY = re.compile(r"\{\{\s*query\b", re.IGNORECASE)
+_BLOCK_BEGIN = re.compile(
+    r"^[ \t>*+-]*#\+BEGIN_(QUERY|SRC|EXAMPLE|COMMENT|EXPORT|LATEX)\b", re.IGNORECASE | re.MULTILINE
+)
 _POSIX_CLASS = re.compile(r":\w+:")
 _WHOLE_UUID = re.compile(UUID)
 
@@ -73,6 +81,8 @@ class InlineMarks:
     comments: Ranges = field(default_factory=lambda: Ranges(()))
     templates: Ranges = field(default_factory=lambda: Ranges(()))
     directives: list[Directive] = field(default_factory=list)
+    anchors: list[tuple[int, str]] = field(default_factory=list)
+    mentions: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Ranges:
@@ -98,20 +108,27 @@ class Ranges:
         return place >= 0 and self._reach[place] >= (start + 1 if end is None else end)
 
 
-def read_inline(body: str, outline: Outline) -> InlineMarks:
-    """Find everything; ``body`` is the text that the outline was read from."""
+def read_inline(body: str, outline: Outline, *, mentions: bool = False) -> InlineMarks:
+    """Find everything; ``body`` is the text that the outline was read from.
+
+    With ``mentions`` names after ``#`` and ``@`` may hold dots, and each one is kept with its place.
+    """
     marks = InlineMarks()
     braces = "{" in body  # one character is found far faster than two
-    if braces and ("{{" in body or "{%" in body):
-        marks.templates = Ranges(_templates(body, outline))
-    if "%" in body and "%%" in body:
+    percents = "%" in body
+    if (braces and ("{{" in body or "{%" in body)) or (percents and "<%" in body) or "#+" in body:
+        marks.templates = Ranges((*_templates(body, outline), *_machine_blocks(body, outline)))
+    if percents and "%%" in body:
         marks.comments = Ranges(_comments(body, outline))
     links = Ranges((link.start, link.end) for link in outline.links)
     if "[[" in body:
         marks.wikilinks = _wikilinks(body, outline, marks.templates, links)
     if "((" in body:
         marks.references = _references(body, outline, marks.templates)
-    if "#" in body:
+    if mentions:
+        marks.mentions = _mentions(body, outline, marks, links)
+        marks.tags = [name[1:] for _, name in marks.mentions if name[0] == "#"]
+    elif "#" in body:
         marks.tags = _tags(body, outline, marks, links)
     if "^" in body:
         found = _BLOCK_ID.finditer(body)
@@ -123,6 +140,10 @@ def read_inline(body: str, outline: Outline) -> InlineMarks:
     if "::" in body:
         marks.fields = _fields(body, outline)
         marks.block_ids += [f.value for f in marks.fields if f.key == "id" and _WHOLE_UUID.fullmatch(f.value)]
+    if braces and "#" in body:
+        marks.anchors = [
+            (match.start(), match[1]) for match in _ANCHOR.finditer(body) if outline.is_text(match.start())
+        ]
     if braces and "[{" in body:
         marks.directives = [found for found in find_directives(body) if not outline.is_opaque(found.start)]
     return marks
@@ -142,21 +163,40 @@ def page_properties(fields: list[FieldMark], body: str) -> list[FieldMark]:
 
 
 def _templates(body: str, outline: Outline) -> Iterable[tuple[int, int]]:
-    """Yield shortcodes and template tags; ``{{embed [[X]]}}`` is a link and stays."""
-    for opening, closing in (("{{", "}}"), ("{%", "%}")):
+    """Yield shortcodes, template tags and queries; ``{{embed [[X]]}}`` is a link and stays."""
+    for opening, closing in (("{{", "}}"), ("{%", "%}"), ("<%", "%>")):
         close, position = -1, body.find(opening)
         while position >= 0:
             if close < position + 2:
                 close = body.find(closing, position + 2)
                 if close < 0:
                     break
-            multiline = body[position + 2 : position + 3] in ("<", "%")
+            multiline = (
+                opening == "<%" or body[position + 2 : position + 3] in ("<", "%") or _QUERY.match(body, position)
+            )
             if multiline or body.find("\n", position, close) < 0:
                 if not outline.is_opaque(position) and not _EMBED_MACRO.match(body, position):
                     yield position, close + 2
                 position = body.find(opening, close + 2)
             else:
                 position = body.find(opening, position + 2)
+
+
+def _machine_blocks(body: str, outline: Outline) -> Iterable[tuple[int, int]]:
+    """Yield what stands between ``#+BEGIN_QUERY`` and its end, and code that is written the same way."""
+    if "#+" not in body:
+        return
+    at, unclosed = 0, set[str]()
+    while opened := _BLOCK_BEGIN.search(body, at):
+        at, kind = opened.end(), opened[1].upper()
+        if kind in unclosed or outline.is_opaque(opened.start(1)):
+            continue
+        closed = re.compile(rf"^[ \t]*#\+END_{kind}\b", re.I | re.M).search(body, at)
+        if closed is None:
+            unclosed.add(kind)
+        else:
+            at = closed.end()
+            yield opened.start(), at
 
 
 def _comments(body: str, outline: Outline) -> list[tuple[int, int]]:
@@ -226,11 +266,36 @@ def _tags(body: str, outline: Outline, marks: InlineMarks, links: Ranges) -> lis
     return [
         tag
         for start, tag in sorted(found)
-        if is_tag(tag)
-        and outline.is_text(start)
-        and not any(ranges.hold(start) for ranges in hidden)
-        and not _HEADING_ATTRIBUTES.search(body, max(body.rfind("\n", 0, start) + 1, start - 200), start)
+        if is_tag(tag) and _stands_in_text(body, outline, start, hidden)
     ]
+
+
+def _mentions(body: str, outline: Outline, marks: InlineMarks, links: Ranges) -> list[tuple[int, str]]:
+    """Return (start, name with its mark) of each ``#tag.below`` and ``@name``; what is inside of words is none."""
+    hidden = (
+        links,
+        Ranges((mark.start, mark.end) for mark in marks.wikilinks),
+        marks.templates,
+        marks.comments,
+    )
+    return [
+        (match.start(), match[0])
+        for match in _MENTION.finditer(body)
+        if (match.start() == 0 or body[match.start() - 1] in _BEFORE_TAG)
+        and len(match[1]) <= MAX_TAG
+        and is_tag(match[1])
+        and _stands_in_text(body, outline, match.start(), hidden)
+    ]
+
+
+def _stands_in_text(body: str, outline: Outline, start: int, hidden: Iterable[Ranges]) -> bool:
+    """Say whether a mark is text, outside of all that is hidden, and no attribute of a heading."""
+    line = max(body.rfind("\n", 0, start) + 1, start - 200)
+    return (
+        outline.is_text(start)
+        and not any(ranges.hold(start) for ranges in hidden)
+        and not _HEADING_ATTRIBUTES.search(body, line, start)
+    )
 
 
 def is_tag(text: str) -> bool:

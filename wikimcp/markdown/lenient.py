@@ -22,6 +22,8 @@ _KEY = re.compile(
     r"""(?P<quote>["']?)(?P<key>[^\s:"'#{\[][^:"'\n]{0,79}?)(?P=quote)[ \t]*:(?:[ \t]+|(?=\n)|\Z)"""
 )
 _ITEM = re.compile(r"^[ \t]*-[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_QUOTES = {'"': re.compile('"'), "'": re.compile(r"(?<!\w)'|'(?!\w)")}
+"""Quotes by their sign; a single one between letters is an apostrophe."""
 _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z")
 
 MAX_SIGNS = 1_000
@@ -168,9 +170,21 @@ def _raw_value(text: str) -> Any:  # noqa: ANN401 - text or a list of texts
     return _unquote(" ".join(line.strip() for line in (first, *rest.split("\n")) if line.strip()))
 
 
-def _unquote(text: str) -> str:
+def _unquote(text: str, *, layers: int = 3) -> str:
+    """Return a value without the quotes around it, and without one that has no partner."""
     text = text.strip()
-    for quote in "\"'":
-        if text.startswith(quote):
-            return text[1:-1] if len(text) > 1 and text.endswith(quote) else text[1:]
+    for quote, pattern in _QUOTES.items():
+        places = [match.start() for match in pattern.finditer(text)]
+        opens, closes = text.startswith(quote), text.endswith(quote) and len(text) > 1
+        if not places or not (opens or closes):
+            continue
+        odd = len(places) % 2 == 1
+        # A quote behind a letter closes what was opened before it.
+        inner_closes = len(places) > 2 and not text[places[1] - 1].isspace() and places[1] > 1
+        if opens and closes and not odd:
+            return text if inner_closes or not layers else _unquote(text[1:-1], layers=layers - 1)
+        if odd and opens and not (closes and inner_closes):
+            return text[1:].strip()
+        if odd and closes and quote == '"':  # a single one may be an apostrophe
+            return text[:-1].strip()
     return text

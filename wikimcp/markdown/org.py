@@ -39,9 +39,10 @@ _ITEM = re.compile(r"[ \t]*(?:[-+]|\d+[.)])[ \t]")
 _VERBATIM = re.compile(
     r"(?<![^\s({'\"-])(?:=(?! )[^=\n]+(?<! )=|~(?! )[^~\n]+(?<! )~)(?![^\s.,;:!?)}'\"\[-])"
 )
+_MACRO = re.compile(r"\{\{(?!\s*embed\b)(?:\s*query\b[^{}]*|[^{}\n]*)\}\}", re.IGNORECASE)
 _TAG = re.compile(r"(?<![^\s(,;])#(?:\[\[([^\[\]\n]+)\]\]|([^\s#,;.!?()\[\]{}\"':+]+))")
 _DRAWERS = frozenset(("properties", "logbook"))
-_OPAQUE = frozenset(("src", "example", "comment", "export", "latex"))
+_OPAQUE = frozenset(("src", "example", "comment", "export", "latex", "query"))
 _LISTS = {"alias": "aliases", "aliases": "aliases", "tags": "tags", "filetags": "tags"}
 
 
@@ -63,7 +64,8 @@ def read_org(text: str, *, lines: LineIndex | None = None) -> tuple[Frontmatter,
         block_kinds=[kind for at, kind in parts.blocks if at >= start],
         wide=CJK.search(body) is not None,
     )
-    code = Ranges([*parts.opaque, *_verbatim(body, Ranges(parts.opaque))])
+    macros = (match.span() for match in _MACRO.finditer(body)) if "{{" in body else ()
+    code = Ranges([*parts.opaque, *_verbatim(body, Ranges(parts.opaque)), *macros])
     parsed = ParsedBody(
         sections=sections,
         chunks=build_chunks(body[start:], outline, sections, offset=start),

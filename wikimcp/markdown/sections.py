@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from wikimcp.markdown.events import HeadingMark
@@ -30,7 +29,7 @@ def build_sections(
         for start, end in zip(starts, [*starts[1:], len(body)], strict=False)
     ]
     sections = _lead(body, starts[0] if starts else len(body), offset, lines)
-    seen: Counter[tuple[str, ...]] = Counter()
+    seen: dict[tuple[str, ...], int] = {}
     subtrees = _subtrees([heading.level for heading in kept], spans)
     parents: list[tuple[int, tuple[str, ...]]] = []
     for heading, own, subtree in zip(kept, spans, subtrees, strict=True):
@@ -38,8 +37,8 @@ def build_sections(
             parents.pop()
         path = (*parents[-1][1], heading.text) if parents else (heading.text,)
         parents.append((heading.level, path))
-        seen[path] += 1
-        sections.append(Section(len(sections), heading.level, path, seen[path], own, subtree))
+        seen[path] = duplicate = seen.get(path, 0) + 1
+        sections.append(Section(len(sections), heading.level, path, duplicate, own, subtree))
     return tuple(sections)
 
 
@@ -63,17 +62,12 @@ def _whole_lines(body: str, start: int, end: int, offset: int, lines: LineIndex)
 def _subtrees(levels: Sequence[int], spans: Sequence[Span]) -> list[Span]:
     """Return for each section its span grown to the last section below it."""
     result = list(spans)
-    stack: list[int] = []
-
-    def close(position: int, last: int) -> None:
-        own, end = spans[position], spans[last]
-        if last != position:
-            result[position] = Span(own.start, end.end, own.first_line, end.last_line)
-
-    for index, level in enumerate(levels):
-        while stack and levels[stack[-1]] >= level:
-            close(stack.pop(), index - 1)
-        stack.append(index)
-    while stack:
-        close(stack.pop(), len(levels) - 1)
+    open_above: list[int] = []
+    for index, level in enumerate((*levels, 0)):  # the level at the end closes all that is open
+        while open_above and levels[open_above[-1]] >= level:
+            position = open_above.pop()
+            if position != index - 1:
+                own, end = spans[position], spans[index - 1]
+                result[position] = Span(own.start, end.end, own.first_line, end.last_line)
+        open_above.append(index)
     return result

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from wikimcp.errors import Ambiguous, NotFound, nearest
 from wikimcp.index.names import fold
 from wikimcp.markdown.anchors import anchor, numbered_anchors
-from wikimcp.models import Section
+from wikimcp.models import Anchor, Section
 from wikimcp.tools.rendering import clip, flatten
 
 _SEPARATORS = (" > ", "#", ">", "/")
@@ -16,12 +16,14 @@ _NUMBERED = re.compile(r"(.*\S)\s*(?:\((\d{1,6})\)|\[(\d{1,6})\])\s*", re.DOTALL
 _MOST_CANDIDATES = 8
 
 
-def find_section(sections: Sequence[Section], name: str, page: str) -> Section:
+def find_section(
+    sections: Sequence[Section], name: str, page: str, *, anchors: Sequence[Anchor] = ()
+) -> Section:
     """Return the one section of page ``page`` that ``name`` means.
 
     ``name`` is a heading, or the last headings of its path (``Parent > Kid`` or ``Parent#Kid``);
     ``(2)`` after it is the second of equal paths. What none of this means may be the anchor that a link
-    writes (``#install-1``). Raises NotFound with the nearest headings,
+    writes: one of ``anchors``, which the page itself names, or ``#install-1``. Raises NotFound with the nearest headings,
     Ambiguous with the candidates.
     """
     named = [section for section in sections if section.heading_path]
@@ -34,7 +36,7 @@ def find_section(sections: Sequence[Section], name: str, page: str) -> Section:
             return found[0]
         if found:
             raise _ambiguous(found, wanted, page)
-    if (linked := _by_anchor(sections, wanted)) is not None:
+    if (linked := _by_anchor(sections, wanted, anchors)) is not None:
         return linked
     near = nearest(wanted[:120], list(dict.fromkeys(section.heading for section in named)))
     listed = ", ".join(f"'{_shown(heading)}'" for heading in near)
@@ -66,11 +68,20 @@ def _matching(sections: Sequence[Section], name: str) -> list[Section]:
     return _joined(sections, name)
 
 
-def _by_anchor(sections: Sequence[Section], name: str) -> Section | None:
-    """Return the section that a link means by ``#install``, or by ``#install-1`` where two are alike."""
-    wanted = anchor(name.rpartition("#")[2])
+def _by_anchor(sections: Sequence[Section], name: str, written: Sequence[Anchor]) -> Section | None:
+    """Return the section that a link means by ``#install``, or by ``#install-1`` where two are alike.
+
+    An anchor that the page itself writes comes first: the innermost section that holds it is meant.
+    """
+    fragment = name.rpartition("#")[2].strip()
+    wanted = anchor(fragment)
     if not wanted:
         return None
+    for spell in (str, anchor):
+        place = next((mark.start for mark in written if spell(mark.name) == spell(fragment)), None)
+        if place is not None:
+            holding = [section for section in sections if section.own.start <= place < section.own.end]
+            return holding[-1] if holding else None
     anchors = numbered_anchors(section.heading for section in sections)
     return next((section for section, known in zip(sections, anchors, strict=True) if known == wanted), None)
 

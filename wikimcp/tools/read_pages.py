@@ -34,7 +34,7 @@ class ReadPagesParams(Params):
         Field(
             min_length=1,
             max_length=_MOST_PAGES,
-            description="Pages by slug, path, id, title or alias",
+            description="Pages by slug, path, id, title or alias, also as page#heading",
             examples=[["ops/backup"]],
         ),
     ]
@@ -87,6 +87,14 @@ class PageTexts(Result):
 
 
 @dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A page, and the heading or anchor of the part that is asked for; empty for the whole."""
+
+    page: PageRecord
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Source:
     """What is read of one page: characters ``[start, end)`` of ``text``, from ``at.offset`` on.
 
@@ -131,22 +139,23 @@ def run(reading: Reading, params: ReadPagesParams, context: ToolContext) -> Page
     return PageTexts(pages=pages)
 
 
-def _named(reading: Reading, params: ReadPagesParams, context: ToolContext) -> list[PageRecord | PageText]:
-    """Resolve the names, each page once; with a cursor only the page that it belongs to."""
-    found: dict[str, PageRecord | PageText] = {}
+def _named(reading: Reading, params: ReadPagesParams, context: ToolContext) -> list[_Wanted | PageText]:
+    """Resolve the names, each page (or part) once; with a cursor only the one that it belongs to."""
+    found: dict[object, _Wanted | PageText] = {}
     for name in params.slugs:
         try:
-            page = reading.resolve(name)
-            found.setdefault(page.slug, page)
+            page, part = reading.resolve_part(name)
+            wanted = _Wanted(page, params.heading.strip() or part)
+            found.setdefault((page.slug, wanted.heading), wanted)
         except (NotFound, Ambiguous) as error:
             found.setdefault(name, _failed(name, error))
     if not params.cursor:
         return list(found.values())
     scope = read_cursor(params.cursor).scope
     for slot in found.values():
-        if isinstance(slot, PageRecord) and _scope(reading, slot, params) == scope:
+        if isinstance(slot, _Wanted) and _scope(reading, slot, params) == scope:
             if len(found) > 1:
-                context.note(f"the cursor goes on with {slot.slug}; the other pages were left out")
+                context.note(f"the cursor goes on with {slot.page.slug}; the other pages were left out")
             return [slot]
     raise foreign_cursor()
 
@@ -155,20 +164,21 @@ def _failed(name: str, error: NotFound | Ambiguous) -> PageText:
     return PageText(slug=clip(flatten(name), 200), error=str(error))
 
 
-def _scope(reading: Reading, page: PageRecord, params: ReadPagesParams) -> str:
-    return scope_of(["read_pages", page.slug, params.heading.strip(), params.format], reading.audience)
+def _scope(reading: Reading, wanted: _Wanted, params: ReadPagesParams) -> str:
+    return scope_of(["read_pages", wanted.page.slug, wanted.heading, params.format], reading.audience)
 
 
 def _open(
-    reading: Reading, page: PageRecord, params: ReadPagesParams, context: ToolContext
+    reading: Reading, wanted: _Wanted, params: ReadPagesParams, context: ToolContext
 ) -> _Source | PageText:
-    scope = _scope(reading, page, params)
+    page = wanted.page
+    scope = _scope(reading, wanted, params)
     at = continue_from(params.cursor, generation=reading.generation, scope=scope)
     text, body = reading.text(page), reading.body(page)
     start, end, path = 0, len(text), tuple[str, ...]()
-    if heading := params.heading.strip():
+    if wanted.heading:
         try:
-            section = find_section(body.sections, heading, page.slug)
+            section = find_section(body.sections, wanted.heading, page.slug, anchors=body.anchors)
         except (NotFound, Ambiguous) as error:
             return _failed(page.slug, error)
         start, end, path = section.subtree.start, section.subtree.end, section.heading_path

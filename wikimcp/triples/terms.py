@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from functools import lru_cache
 from types import MappingProxyType
 from urllib.parse import quote
@@ -81,7 +82,7 @@ def whole_literal(number: int) -> str:
 
 def date_literal(text: str) -> str:
     """Return a date or a time as the typed literal it is, anything else as a plain string."""
-    if not text[:1].isdecimal():
+    if not text[:1].isdecimal() or not _is_day(text):
         return text_literal(text)
     if _DATE_TIME.fullmatch(text):
         return typed_literal(text.replace(" ", "T"), "dateTime")
@@ -93,12 +94,25 @@ def moment_literal(text: str) -> str:
 
     Anything else is a plain string.
     """
+    if not _is_day(text):
+        return text_literal(text)
     if _DATE.fullmatch(text):
         return typed_literal(f"{text}T00:00:00Z", "dateTime")
     if _DATE_TIME.fullmatch(text):
         whole = text.replace(" ", "T")
         return typed_literal(whole if _OFFSET.search(whole) else f"{whole}Z", "dateTime")
     return text_literal(text)
+
+
+def _is_day(text: str) -> bool:
+    """Say whether a text that may be a date begins with a day that there is: no 31st of February."""
+    if text[8:10] < "29":
+        return True
+    try:
+        date.fromisoformat(text[:10])
+    except ValueError:
+        return False
+    return True
 
 
 def scalar_literal(value: object) -> str | None:

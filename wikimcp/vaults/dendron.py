@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from wikimcp.errors import VaultError
-from wikimcp.markdown.body import parse_body
+from wikimcp.markdown.body import parse_body, read_body
+from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
 from wikimcp.markdown.inline import WikilinkMark
 from wikimcp.markdown.links import wikilink
+from wikimcp.markdown.tokens import LineIndex
 from wikimcp.markdown.yaml_values import YamlFault, load_yaml
 from wikimcp.models import Diagnostic, Link, LinkKind, ParsedPage
 from wikimcp.ports import FileContent
@@ -26,8 +28,8 @@ from wikimcp.vaults.dialect_files import read_settings
 from wikimcp.vaults.folder import FolderAdapter
 from wikimcp.vaults.opening import Bounds
 from wikimcp.vaults.options import VaultOptions
-from wikimcp.vaults.page_fields import cut_at_word
-from wikimcp.vaults.pages import PageName
+from wikimcp.vaults.page_fields import Fields, cut_at_word, tags
+from wikimcp.vaults.pages import PageName, assemble_page
 
 _CONFIG = "dendron.yml"
 _BAR = re.compile(r"\\?\|")
@@ -103,12 +105,19 @@ class DendronAdapter(FolderAdapter):
         """Return what is known of a note; those of a vault that is never published are private."""
         name = super().page_name(path)
         vault = self._vault(path)
-        return replace(name, private=True) if vault is not None and vault.private else name
+        if vault is None or not vault.private:
+            return name
+        which = f"{_CONFIG}: its vault {vault.name!r} is private" if vault.name else f"{_CONFIG}, which names no vault"
+        return replace(name, private=which)
 
     def parse(self, content: FileContent) -> ParsedPage:
         """Parse one note: its links turned round, its times and description read as Dendron writes them."""
-        page = super().parse(content)
+        front = parse_frontmatter(content.text, partial=content.partial)
+        lines = LineIndex(content.text)
+        reading = read_body(content.text, front.body_start, lines=lines, mentions=True)
+        page = assemble_page(content, self.page_name(content.stamp.path), front, reading, lines=lines)
         links, notes = self._links(page.body.links, content.text)
+        links = _with_mentions(links, front, reading.mentions, lines)
         return replace(
             page,
             body=replace(page.body, links=links),
@@ -153,6 +162,22 @@ class DendronAdapter(FolderAdapter):
                 return f"{vault.folder}{note}", []
         message = f"there is no vault {name!r} in {_CONFIG}; {note!r} is looked up in all of them"
         return note, [Diagnostic("unknown_vault", message, line)]
+
+
+def _with_mentions(
+    links: tuple[Link, ...], front: Frontmatter, mentions: Iterable[tuple[int, str]], lines: LineIndex
+) -> tuple[Link, ...]:
+    """Add the links that tags and ``@name`` are: to the notes ``tags.…`` and ``user.…``."""
+    key = next((key for key in ("tags", "tag") if key in front.data), "")
+    line = lines.line(front.positions[key]) if key in front.positions else 0
+    added = [_mention(f"#{tag}", start=-1, line=line) for tag in tags(Fields(front.data), ())]
+    added += [_mention(name, start=at, line=lines.line(at)) for at, name in mentions]
+    return tuple(sorted((*links, *added), key=lambda link: link.start)) if added else links
+
+
+def _mention(name: str, *, start: int, line: int) -> Link:
+    folder, prop = ("tags", "tags") if name[0] == "#" else ("user", "")
+    return Link(LinkKind.WIKILINK, f"{folder}.{name[1:]}", label=name, start=start, line=line, prop=prop)
 
 
 def _written(link: Link, text: str) -> str:

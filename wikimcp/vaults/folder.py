@@ -18,13 +18,14 @@ from typing import ClassVar
 from wikimcp.errors import NotFound, VaultError
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
 from wikimcp.ports import FileContent
+from wikimcp.vaults.conflict_copies import is_conflict_copy, original_of
 from wikimcp.vaults.decoding import decode
 from wikimcp.vaults.globs import compile_globs, rebase_globs
 from wikimcp.vaults.opening import Bounds, read_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
 from wikimcp.vaults.sidecars import read_bytes, sidecar_paths, stamp_of
-from wikimcp.vaults.walking import WalkRules, first_page, is_conflict_copy, walk
+from wikimcp.vaults.walking import WalkRules, first_page, walk
 
 
 class FolderAdapter:
@@ -158,12 +159,15 @@ class FolderAdapter:
     def page_name(self, path: str) -> PageName:
         """Return what is known of a page before it is opened."""
         private = self._private
+        original, mark = original_of(path)
         return PageName(
             path=path,
             slug=self.slug(path),
             stem=self.without_suffix(path.rpartition("/")[2]),
             conflict_copy=is_conflict_copy(path),
-            private=private is not None and private.match(path) is not None,
+            copy_of=original,
+            copy_mark=mark,
+            private="the settings" if private is not None and private.match(path) else "",
         )
 
     def serves(self, path: str) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from wikimcp.markdown.dates import read_time
 from wikimcp.markdown.inline import is_tag
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.publication import fold_key
-from wikimcp.models import Diagnostic
 
 SUMMARY_LENGTH = 240
 
@@ -88,12 +88,9 @@ def tags(fields: Fields, inline: tuple[str, ...]) -> tuple[str, ...]:
     return unique((*written, *inline), fold=True)
 
 
-def ignored_tags(fields: Fields, line: int) -> tuple[Diagnostic, ...]:
-    """Return a note on what stands among the tags and is none, being all digits."""
-    dropped = [tag for tag in _written_tags(fields.value("tags", "tag")) if tag and not is_tag(tag)]
-    if not dropped:
-        return ()
-    return (Diagnostic("tags_ignored", f"no tags, as they have no letter: {', '.join(dropped)}", line),)
+def ignored_tags(fields: Fields) -> list[str]:
+    """Return what stands among the tags and is none, being all digits."""
+    return [tag for tag in _written_tags(fields.value("tags", "tag")) if tag and not is_tag(tag)]
 
 
 def relations(fields: Fields) -> tuple[tuple[str, str], ...]:
@@ -116,6 +113,17 @@ def fixed_version(data: Mapping[str, Any]) -> int:
 
 
 _UPDATED = ("updatedat", "lastupdated", "updated", "generated.at")
+_DATED = re.compile(
+    r"(?:.*[_\- ])?(?:date|created|updated|modified|lastmod|due|deadline|expires|expiry)"
+    r"|.*[_\- ](?:at|date|until|reviewed)|.*[a-z](?:At|Date|Until|Modified|Updated|Reviewed)"
+    r"|(?:created|updated|modified|reviewed|verified|expires)at|last(?:updated|modified|reviewed)",
+)
+_NO_DATE = frozenset(("publish", "published", "publishdate"))  # read by who judges publication
+
+
+def time_of(fields: Fields, *keys: str) -> str:
+    """Return the first of several properties that holds a date or time, in ISO 8601; empty when none does."""
+    return next((time for key in keys if (time := read_time(fields.text(key)))), "")
 
 
 def updated_at(fields: Fields) -> str:
@@ -124,8 +132,24 @@ def updated_at(fields: Fields) -> str:
 
 
 def unreadable_dates(fields: Fields) -> list[str]:
-    """Return the keys that shall say when the page was updated and hold no date that can be read."""
-    return [key for key, text in _update_texts(fields) if not read_time(text)]
+    """Return the keys that are named for a date and hold none that can be read."""
+    found = [
+        key
+        for key, value in fields.data.items()
+        if _is_dated(key) and any(not read_time(text) for text in _scalars(value) if text not in _FLAGS)
+    ]
+    nested = [key for key, text in _update_texts(fields) if key == "generated" and not read_time(text)]
+    return [*found, *nested]
+
+
+_FLAGS = frozenset(("", "true", "false"))
+
+
+@lru_cache(maxsize=4096)
+def _is_dated(key: str) -> bool:
+    """Say whether a property is named for a date or time (``created``, ``due_date``, ``reviewedAt``)."""
+    named = _DATED.fullmatch(key) or _DATED.fullmatch(key.lower())
+    return named is not None and fold_key(key) not in _NO_DATE
 
 
 def _update_texts(fields: Fields) -> Iterator[tuple[str, str]]:

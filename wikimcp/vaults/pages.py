@@ -23,6 +23,7 @@ from wikimcp.vaults.page_fields import (
     ignored_tags,
     relations,
     tags,
+    time_of,
     unique,
     unreadable_dates,
     unreadable_ids,
@@ -34,13 +35,18 @@ HUB_ROLES = frozenset(("hot", "index", "overview"))
 
 @dataclass(frozen=True, slots=True)
 class PageName:
-    """What the adapter knows of a page before it is opened."""
+    """What the adapter knows of a page before it is opened; ``private`` names what holds it private.
+
+    ``copy_of`` is the page of which it may be a copy, going by ``copy_mark`` in its name.
+    """
 
     path: str
     slug: str
     stem: str
     conflict_copy: bool = False
-    private: bool = False
+    copy_of: str = ""
+    copy_mark: str = ""
+    private: str = ""
 
 
 def build_page(content: FileContent, name: PageName) -> ParsedPage:
@@ -61,7 +67,8 @@ def assemble_page(
     title = fields.text("title")
     role = name.stem.casefold() if "/" not in name.path and name.stem.casefold() in HUB_ROLES else "topic"
     summary = fields.text("summary", "description") or cut_at_word(body.first_paragraph)
-    shown_title = title or _heading_title(body) or readable_title(name.stem)
+    own_title = title or _heading_title(body)
+    shown_title = own_title or readable_title(name.stem)
     hub = role in ("index", "overview")
     return ParsedPage(
         path=name.path,
@@ -81,9 +88,9 @@ def assemble_page(
         relations=relations(fields),
         source_refs=fields.names("sourcerefs", "sources"),
         updated_at=updated_at(fields),
-        created=fields.text("created", "createdat", "date"),
+        created=time_of(fields, "created", "createdat", "date"),
         author=fields.text("author", "authors"),
-        verified_at=fields.text("verifiedat"),
+        verified_at=time_of(fields, "verifiedat"),
         verified_by=fields.text("verifiedby"),
         confidence=fields.text("confidence"),
         audience=fields.texts("audience"),
@@ -97,6 +104,8 @@ def assemble_page(
         withheld=verdict.withheld,
         labels=verdict.labels,
         conflict_copy=name.conflict_copy,
+        # "Chapter 2" that calls itself so is no copy of "Chapter".
+        copy_of="" if name.copy_of and own_title.endswith(name.copy_mark) else name.copy_of,
         partial=content.partial,
         diagnostics=(
             *content.diagnostics,
@@ -133,7 +142,7 @@ def _verdict(front: Frontmatter, reading: BodyReading, name: PageName) -> Verdic
         flags = (*flags, *properties)
     verdict = judge(flags, reading.directives)
     if name.private and not verdict.withheld:
-        return Verdict("private: by the settings", verdict.labels, verdict.diagnostics)
+        return Verdict(f"private: by {name.private}", verdict.labels, verdict.diagnostics)
     return verdict
 
 
@@ -149,8 +158,9 @@ def _heading_title(body: ParsedBody) -> str:
 
 def _tag_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> tuple[Diagnostic, ...]:
     for key in ("tags", "tag"):
-        if key in front.data:
-            return ignored_tags(fields, lines.line(front.positions[key]))
+        if key in front.data and (dropped := ignored_tags(fields)):
+            message = f"no tags, as they have no letter: {', '.join(dropped)}"
+            return (Diagnostic("tags_ignored", message, lines.line(front.positions[key])),)
     return ()
 
 
@@ -158,10 +168,9 @@ def _value_notes(front: Frontmatter, fields: Fields, lines: LineIndex) -> Iterat
     """Yield a note for each date and id that is written and cannot be taken."""
     if not front.data:
         return
-    places = {fold_key(key): place for key, place in front.positions.items()}
     for key in unreadable_dates(fields):
-        message = f"{key!r} holds no date that can be read (as in 2031-02-03); the next best is taken"
-        yield Diagnostic("date_unreadable", message, lines.line(places.get(key, 0)))
+        message = f"{key!r} holds no date that can be read (as in 2031-02-03); it is kept as text alone"
+        yield Diagnostic("date_unreadable", message, lines.line(front.positions.get(key, 0)))
     for key in unreadable_ids(front.data):
         line = lines.line(front.positions.get(key, 0))
         yield Diagnostic("id_unreadable", f"{key!r} holds no single id; one is derived instead", line)

@@ -15,7 +15,6 @@ from wikimcp.vaults.opening import Bounds, printable
 IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__", "dist", "build", "venv", "site-packages"))
 
 _IGNORED = re.compile(rf"(?:^|/)(?:\.[^/]*|(?:{'|'.join(sorted(IGNORED_FOLDERS))})(?=/))")
-_CONFLICT = re.compile(r"\.sync-conflict-[^/]*\Z|conflicted copy[^/]*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,6 @@ class WalkRules:
     def is_page(self, path: str) -> bool:
         """Say whether a file at a path is a page, by its suffix and where it lies."""
         return path.lower().endswith(self.suffixes) and (not self.folders or path.startswith(self.folders))
-
-
-def is_conflict_copy(path: str) -> bool:
-    """Say whether a file name marks the losing side of a synchronisation conflict."""
-    return _CONFLICT.search(path) is not None
 
 
 def walk(bounds: Bounds, rules: WalkRules) -> Scan:
