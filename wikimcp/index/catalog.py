@@ -82,6 +82,11 @@ class Catalog:
         return catalog
 
     @property
+    def folder(self) -> Path:
+        """The folder of the index that the file belongs to; it goes when the index is replaced."""
+        return self._path.parent
+
+    @property
     def connection(self) -> sqlite3.Connection:
         """The connection of the calling thread."""
         connection: _Connection | None = getattr(self._local, "connection", None)

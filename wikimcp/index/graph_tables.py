@@ -27,7 +27,7 @@ from wikimcp.index.dense_state import ChunkRows
 from wikimcp.index.names import PageNames
 from wikimcp.index.node_vectors import NodeVectors, node_vectors
 from wikimcp.index.records import PageRecord, chunks_from_cell, links_from_cell, sections_from_cell
-from wikimcp.index.sidecars import Mark
+from wikimcp.index.sidecars import Mark, ReadSidecars
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.links import target_name
 from wikimcp.markdown.tokens import visible_text
@@ -112,10 +112,16 @@ class GraphTables:
         assert view is not None  # whoever asks came by way of the view
         return view
 
+    def sidecars(self) -> ReadSidecars:
+        """Return what the sidecars hold now."""
+        view = self._view
+        return view.snapshot.sidecars.read(view.adapter)
+
     def projection(self) -> tuple[GraphProjection, Sidecar]:
         """Return the graph projection with headings, and the sidecars that went into it."""
         view = self._view
-        mark, sidecar = view.snapshot.sidecars.read(view.adapter)
+        read = self.sidecars()
+        mark, sidecar = read.mark, read.sidecar
         with self._mutex:
             if self._projection is None or self._projection[0] != mark:
                 cells = view.snapshot.catalog.section_cells()
@@ -131,10 +137,11 @@ class GraphTables:
                 self._projection = (mark, graph)
             return self._projection[1], sidecar
 
-    def knowledge(self) -> KnowledgeTables:
-        """Return the knowledge graph; an edit of a sidecar makes another."""
+    def knowledge(self, sidecars: ReadSidecars | None = None) -> KnowledgeTables:
+        """Return the knowledge graph with the sidecars as they are now, or as they were read before."""
         view = self._view
-        mark, sidecar = view.snapshot.sidecars.read(view.adapter)
+        read = sidecars or self.sidecars()
+        mark, sidecar = read.mark, read.sidecar
         with self._mutex:
             if self._knowledge is None or self._knowledge.mark != mark:
                 graph = assemble(view.pages, self._page_rows(), self._sidecar_rows(sidecar), tags=False)
