@@ -12,7 +12,7 @@ import pytest
 
 from tests.index.live_wiki import LiveWiki
 from wikimcp.errors import NotFound, Unavailable
-from wikimcp.index import graph_tables
+from wikimcp.index import mention_tables
 from wikimcp.models import Caller
 
 ANYBODY = Caller()
@@ -358,7 +358,7 @@ def test_headings_of_a_page_with_a_number_sign_in_its_name_are_its_own(wiki: Liv
 
 
 def test_a_wiki_too_large_for_all_mentions_says_so(wiki: LiveWiki, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_tables, "MOST_MENTION_TEXT", 60)
+    monkeypatch.setattr(mention_tables, "MOST_MENTION_TEXT", 60)
     wiki.write("alpha.md", "Beside Bravo.\n")
     wiki.write("bravo.md", "Beside Alpha. " * 20)
     answer = wiki.call("get_node", node="bravo")

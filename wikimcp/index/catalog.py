@@ -148,7 +148,7 @@ class Catalog:
         """
         connection = self.connection
         columns = ",".join(PAGE_COLUMNS)
-        with translated(), _uncollected():
+        with translated(), uncollected():
             connection.execute("BEGIN")
             try:
                 meta = self.meta()
@@ -342,7 +342,7 @@ def _kind(message: str) -> type[StateError]:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Make many objects that stay without the collector looking through them again and again."""
     collects = gc.isenabled()
     gc.disable()

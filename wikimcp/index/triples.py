@@ -95,9 +95,11 @@ class TripleProjection:
         self._edges = edges
         self._nodes = nodes
         self.sidecars = sidecars
-        if previous is not None and "_said" not in previous.__dict__:
-            previous = previous._previous  # it was never read, and no chain of old views is kept alive
-        self._previous = previous
+        never_read = previous is not None and "_said" not in previous.__dict__
+        # No chain of old views is kept alive.
+        self._previous: TripleProjection | None = (
+            previous._previous if never_read and previous is not None else previous
+        )
         self._mutex = threading.Lock()
 
     @cached_property

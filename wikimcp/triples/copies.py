@@ -1,4 +1,4 @@
-"""A data set as a file, so that another start need not make it anew: a head for the store, a body for the worker.
+"""A data set as a file, so that another start need not make it: a head for the store, a body for the worker.
 
 The head says what is in it: the mark of the whole and those of its pieces. The body is the data as N-Triples
 with what was kept under keys. A file that cannot be read is no file.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+from contextlib import suppress
 from typing import IO, Protocol
 
 _HEADER = struct.Struct("<cQ")
@@ -27,7 +28,7 @@ SAVE = b"W"
 SYNC = b"S"
 """Answer with a SYNC frame when all before this is done; its payload is not empty when a LOAD failed."""
 QUERY = b"Q"
-"""Run this query (JSON). Where a descriptor comes along write BEGUN, then the answer to it; else as frames."""
+"""Run this query (JSON). Write BEGUN, then the answer to the descriptor that comes along, else as frames."""
 BEGUN = b"!"
 """The first byte of an answer: from now on the query's time limit counts."""
 ANSWER = b"="
@@ -116,7 +117,5 @@ class PipeWire:
     def close(self) -> None:
         """Close both streams; what was not written yet is not written any more."""
         for stream in (self._writer, self._reader):
-            try:
+            with suppress(OSError):  # the other side is gone
                 stream.close()
-            except OSError:  # the other side is gone
-                pass

@@ -1,4 +1,4 @@
-"""One query in the worker: through the gate, to the engine, into an answer, within bounds of time and memory."""
+"""One query in the worker: through the gate, to the engine, into an answer, bounded in time and memory."""
 
 from __future__ import annotations
 

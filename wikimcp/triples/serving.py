@@ -43,6 +43,21 @@ class _DataSet:
         self.engine = engine
         self.kept: dict[str, bytes] = {}
 
+    def change(self, kind: bytes, payload: bytes) -> bool:
+        """Do what a frame asks for; False where a copy is damaged: the store sends the lines instead."""
+        if kind == frames.ADD:
+            self.engine.add(payload)
+        elif kind == frames.KEEP:
+            self.keep(payload)
+        elif kind == frames.DROP:
+            self.drop(payload.decode())
+        elif kind == frames.LOAD:
+            try:
+                self.load(payload)
+            except Exception:
+                return False
+        return True
+
     def keep(self, payload: bytes) -> None:
         name, lines = _parted(payload)
         key = name.decode()
@@ -116,28 +131,20 @@ def serve_data_sets(
         if kind == frames.SAVE:
             queries.save(current, payload)
             continue
+        if kind == frames.OPEN:
+            current = data_sets.setdefault(payload.decode(), _DataSet(new_engine()))
+            continue
         queries.discard()
         if kind == frames.SYNC:
             wire.send(frames.SYNC, failed)
             failed = b""
             with contextlib.suppress(OSError):
                 queries.get_ready()
-        elif kind == frames.OPEN:
-            current = data_sets.setdefault(payload.decode(), _DataSet(new_engine()))
         elif kind == frames.FORGET:
             if data_sets.pop(payload.decode(), None) is not None:
                 gc.collect()
-        elif kind == frames.ADD:
-            current.engine.add(payload)
-        elif kind == frames.KEEP:
-            current.keep(payload)
-        elif kind == frames.DROP:
-            current.drop(payload.decode())
-        elif kind == frames.LOAD:
-            try:
-                current.load(payload)
-            except Exception as error:  # the file was damaged: the store sends the lines instead
-                failed = type(error).__name__.encode()
+        elif not current.change(kind, payload):
+            failed = b"damaged"
 
 
 _SAMPLE = "SELECT ?s (COUNT(?o) AS ?n) WHERE { ?s wm:tag/rdfs:label ?o } GROUP BY ?s ORDER BY DESC(?n)"
@@ -148,7 +155,7 @@ def _warm_up(new_engine: Callable[[], Engine], parse: Parser) -> None:
     try:
         engine = new_engine()
         for text in (
-            'SELECT ?s (COUNT(*) AS ?n) WHERE { ?s ?p ?o FILTER REGEX(?o, "a", "i") } GROUP BY ?s ORDER BY ?n',
+            'SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o FILTER REGEX(?o, "a", "i") } GROUP BY ?s ORDER BY ?n',
             "ASK { ?s (a|!a)* ?o OPTIONAL { ?o ?p ?q } }",
             "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }",
             "DESCRIBE <urn:wikimcp:page:none>",

@@ -139,7 +139,7 @@ class WorkerStore:
         raise AssertionError("not reached")
 
     def _awaited(self, asked: PendingAnswer) -> TripleAnswer:
-        """Read the answer. Where queries have processes the kernel ends them, whether anybody waits or not."""
+        """Read the answer. Where queries have processes the kernel ends them, even when nobody waits."""
         forks, limit = self._way.forks, self._limits.seconds
         try:
             if not asked.begun(_BEGIN_SECONDS):
