@@ -305,6 +305,14 @@ class TripleSet(Protocol):
         """Which data set it is: another audience, another name."""
 
     @property
+    def mark(self) -> str:
+        """A mark of the whole: sets of one name and one mark hold the same. Costs little."""
+
+    @property
+    def place(self) -> Path | None:
+        """A file where the store may keep a copy for another start; None for a set that is not kept."""
+
+    @property
     def signatures(self) -> Mapping[str, str]:
         """A mark for each piece by key: another mark, another content."""
 
@@ -325,6 +333,9 @@ class TripleStore(Protocol):
         Raises QueryRejected for what is never run or cannot be, TimedOut at the time limit, Unavailable
         where no worker runs.
         """
+
+    def prepare(self, data: TripleSet) -> bool:
+        """Load a data set that has a copy before anybody asks; False where it has none or all is loaded."""
 
     def close(self) -> None:
         """End whatever runs. Idempotent."""

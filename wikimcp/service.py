@@ -89,6 +89,7 @@ class WikiService:
         self._schemas: dict[str, ToolSpec] = {}
         self._listed = self._names()
         keeper.on_change(self._compare_tools)
+        keeper.work_ahead(self._prepare_triples)
 
     # Life
 
@@ -105,6 +106,10 @@ class WikiService:
     def ready(self) -> bool:
         """Tell whether the first index is in use."""
         return self.keeper.settled and self.keeper.store.snapshot is not None
+
+    def _prepare_triples(self) -> None:
+        if self._triples is not None:
+            self._triples.prepare(self.keeper.reading().view)
 
     def wait_ready(self, vectors: str = "floor", progress: Report | None = None) -> None:
         """Wait, or work here, until the index answers; ``vectors`` is none, floor or all."""

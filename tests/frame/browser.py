@@ -117,8 +117,9 @@ def opened_page(profile: Path, *, width: int = 1280, height: int = 800) -> Itera
         os.dup2(high[0], 3, inheritable=True)
         os.dup2(high[1], 4, inheritable=True)
 
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
-    flags += ["--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+    flags += ["--disable-quic", "--disable-sync", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--remote-debugging-pipe"]
     process = subprocess.Popen(
         [browser, *flags, f"--user-data-dir={profile}", f"--window-size={width},{height}", "about:blank"],
         stdin=subprocess.DEVNULL,

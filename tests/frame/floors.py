@@ -52,7 +52,21 @@ SHARED: Mapping[str, frozenset[str]] = {
     ),
     "lexical": frozenset({"documents", "segments", "statistics", "terms", "vocabulary", "words", "writers"}),
     "dense": frozenset({"scoring"}),
-    "triples": frozenset({"answers", "frames", "gate", "serving", "terms", "tokens", "vocabulary", "worker"}),
+    "triples": frozenset(
+        {
+            "answers",
+            "copies",
+            "frames",
+            "gate",
+            "processes",
+            "running",
+            "serving",
+            "terms",
+            "tokens",
+            "vocabulary",
+            "worker",
+        }
+    ),
 }
 """The families, each with those of its modules that are no members but what members stand on."""
 

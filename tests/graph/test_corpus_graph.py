@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from wikimcp.graph.knowledge import KnowledgeGraph
+from tests.graph.plain_knowledge import plain_knowledge
+from wikimcp.graph.knowledge import KnowledgeGraph, Stated
 from wikimcp.graph.page_rows import Naming, PageFacts, rows_of
 from wikimcp.graph.projection import GraphProjection, assemble
 from wikimcp.graph.resolve import LinkResolver
@@ -33,14 +34,27 @@ def pages() -> dict[str, ParsedPage]:
 
 
 @pytest.fixture(scope="module")
-def graph(pages: dict[str, ParsedPage]) -> GraphProjection:
+def stated(pages: dict[str, ParsedPage]) -> list[Stated]:
     ids = {page.canonical_id: page for page in pages.values()}
     naming = Naming(LinkResolver(pages.values()), pages, ids)
-    rows = [
-        rows_of(page, PageFacts(page.body.links, page.related, page.relations, page.source_refs), naming)
-        for page in pages.values()
-    ]
-    return assemble(list(pages.values()), rows, None)
+    facts = {
+        slug: PageFacts(page.body.links, page.related, page.relations, page.source_refs)
+        for slug, page in pages.items()
+    }
+    return [Stated(page, rows_of(page, facts[slug], naming), {}) for slug, page in pages.items()]
+
+
+@pytest.fixture(scope="module")
+def graph(stated: list[Stated]) -> GraphProjection:
+    return assemble([item.page for item in stated], [item.rows for item in stated], None)
+
+
+def test_the_knowledge_graph_is_what_plain_assembling_makes(stated: list[Stated]) -> None:
+    ordered = sorted(stated, key=lambda item: item.page.path)
+    nodes, edges = plain_knowledge(ordered, None)
+    knowledge = KnowledgeGraph.of(ordered)
+    assert list(knowledge.nodes.items()) == list(nodes.items())
+    assert list(knowledge.edges) == edges
 
 
 @pytest.fixture(scope="module")
@@ -110,8 +124,10 @@ def test_tags_are_counted_as_in_the_files(graph: GraphProjection, pages: dict[st
     assert found == expected
 
 
-def test_two_hops_are_those_of_a_plain_walk(graph: GraphProjection, pages: dict[str, ParsedPage]) -> None:
-    knowledge = KnowledgeGraph.build(graph, pages.values(), {})
+def test_two_hops_are_those_of_a_plain_walk(
+    graph: GraphProjection, pages: dict[str, ParsedPage], stated: list[Stated]
+) -> None:
+    knowledge = KnowledgeGraph.of(stated)
     beside: dict[str, set[str]] = {}
     for edge in knowledge.edges:
         beside.setdefault(edge.source, set()).add(edge.target)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.index.live_wiki import LiveWiki
 from wikimcp.errors import BadArgument, NotFound, Unavailable
-from wikimcp.index import graph_tables
+from wikimcp.index import mention_tables
 from wikimcp.models import Caller
 
 ANYBODY = Caller()
@@ -240,7 +240,15 @@ def test_rows_of_a_sidecar_about_a_withheld_page_are_withheld(wiki: LiveWiki, si
 
 @pytest.mark.parametrize(
     "name",
-    ["alias.md", "alias", "also/in.md", "also/in", "whole/own/secret.md", "heading:alias.md#Part", "[[Alias]]"],
+    [
+        "alias.md",
+        "alias",
+        "also/in.md",
+        "also/in",
+        "whole/own/secret.md",
+        "heading:alias.md#Part",
+        "[[Alias]]",
+    ],
 )
 def test_rows_that_name_a_withheld_page_by_a_link_to_it_are_withheld(wiki: LiveWiki, name: str) -> None:
     wiki.write("a.md", "# A\n")
@@ -385,7 +393,7 @@ def test_headings_of_a_page_with_a_number_sign_in_its_name_are_its_own(wiki: Liv
 
 
 def test_a_wiki_too_large_for_all_mentions_says_so(wiki: LiveWiki, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_tables, "MOST_MENTION_TEXT", 60)
+    monkeypatch.setattr(mention_tables, "MOST_MENTION_TEXT", 60)
     wiki.write("alpha.md", "Beside Bravo.\n")
     wiki.write("bravo.md", "Beside Alpha. " * 20)
     answer = wiki.call("get_node", node="bravo")

@@ -6,7 +6,14 @@ from itertools import combinations
 
 import pytest
 
-from wikimcp.graph.mentions import ChunkMentions, MentionAutomaton, Mentions, mentions_in
+from wikimcp.graph.mentions import (
+    ChunkMentions,
+    MentionAutomaton,
+    Mentions,
+    meanings_of,
+    mentions_in,
+    words_of,
+)
 
 NAMES = {
     "postgresql": ["page:pg"],
@@ -37,18 +44,20 @@ NAMES = {
     ],
 )
 def test_names_are_found_as_whole_words(text: str, expected: dict[str, int]) -> None:
-    assert dict(MentionAutomaton(NAMES).find(text)) == expected
+    assert dict(MentionAutomaton(meanings_of(NAMES)).find(words_of(text))) == expected
 
 
 def test_a_text_made_to_be_slow_is_passed_over_once() -> None:
     names = {f"{'a ' * length}b{length}": [f"page:{length}"] for length in range(1, 12)}
-    assert not MentionAutomaton(names).find("a " * 200_000)
+    assert not MentionAutomaton(meanings_of(names)).find(words_of("a " * 200_000))
 
 
 def test_mentions_are_counted_by_page_and_a_page_does_not_mention_itself() -> None:
-    automaton = MentionAutomaton({"alpha": ["page:a"], "beta": ["page:b"], "gamma": ["page:c"]})
+    automaton = MentionAutomaton({"alpha": "page:a", "beta": "page:b", "gamma": "page:c"})
     texts = {"a": ["alpha beta beta", "gamma"], "b": ["alpha"], "c": ["nothing here", "alpha gamma beta"]}
-    mentions = Mentions({slug: mentions_in(automaton, chunks) for slug, chunks in texts.items()})
+    mentions = Mentions(
+        {slug: mentions_in(automaton, map(words_of, chunks)) for slug, chunks in texts.items()}
+    )
     assert mentions.pages_of("page:a") == {"b": 1, "c": 1}
     assert mentions.named_by("a") == {"page:b": 2, "page:c": 1}
     assert mentions.chunks_of("page:c") == [("a", 1), ("c", 1)]

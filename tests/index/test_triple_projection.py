@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -10,9 +11,11 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-from tests.index.live_wiki import LiveWiki
-from wikimcp.index.triples import TripleProjection, TripleProjections
+from tests.index.live_wiki import LiveWiki, until
+from wikimcp.index.triples import PROJECTION_FORMAT, TripleProjection, TripleProjections
+from wikimcp.index.view import View
 from wikimcp.models import ANONYMOUS, Audience, GraphEdge
+from wikimcp.triples.copies import read_copy
 from wikimcp.triples.terms import PREFIXES, shortened
 
 MILL = """\
@@ -66,7 +69,7 @@ def projection(
     wiki: LiveWiki, audience: Audience = ANONYMOUS, *, edges: tuple[GraphEdge, ...] = ()
 ) -> TripleProjection:
     wiki.service.keeper.freshen()
-    return TripleProjection(wiki.service.keeper.reading(audience).view, edges)
+    return TripleProjection(wiki.service.keeper.reading(audience).view, lambda: edges)
 
 
 def said(found: TripleProjection) -> list[str]:
@@ -350,3 +353,39 @@ def test_an_entity_of_a_withheld_page_is_none(wiki: LiveWiki) -> None:
     wiki.service.keeper.freshen()
     shown = said(TripleProjections().of(wiki.service.keeper.reading(Audience(drafts=True)).view))
     assert about(shown, "<urn:wikimcp:entity:hush>")[:2] == ["rdf:type wm:Entity", "rdf:type wm:Tool"]
+
+
+def test_another_start_goes_on_from_the_copy_and_follows_what_changed_meanwhile(wiki: LiveWiki) -> None:
+    query = "SELECT ?s ?p ?o { ?s ?p ?o }"
+
+    def view() -> View:
+        return wiki.service.keeper.reading().view
+
+    def stopped() -> None:
+        mark, place = TripleProjections().of(view()).mark, TripleProjections().of(view()).place
+        assert place is not None
+        until(lambda: (copy := read_copy(place)) is not None and copy.mark == mark, "the copy is there")
+        wiki.stop()
+
+    first = wiki.call("sparql_query", query=query)["rows"]
+    stopped()
+    assert wiki.call("sparql_query", query=query)["rows"] == first
+    assert view().graphs._knowledge is None, "nothing is made of the pages"
+    wiki.stop()
+    wiki.write("valve.md", "---\nid: 01VALVE\n---\n# Valve\n\nTurn it left. [[mill]]\n")
+    wiki.write("graph/graph.json", json.dumps(SIDECAR))
+    second = wiki.call("sparql_query", query=query)["rows"]
+    assert second != first
+    stopped()
+    (wiki.vault / "graph/graph.json").unlink()
+    third = wiki.call("sparql_query", query=query)["rows"]
+    assert not any("guild" in str(row) for row in third) and any("guild" in str(row) for row in second)
+    stopped()
+    assert wiki.call("sparql_query", query=query)["rows"] == third
+
+
+def test_what_is_said_is_of_the_format_that_copies_are_marked_with(wiki: LiveWiki) -> None:
+    """Whoever changes what is said of a wiki raises PROJECTION_FORMAT, and puts the new digest here."""
+    lines = [line for line in said(projection(wiki)) if "dcterms:modified" not in line]
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    assert (PROJECTION_FORMAT, digest) == (1, "3add2cb4798b78a4")

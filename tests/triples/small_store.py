@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from wikimcp.ports import RdfTerm, TripleAnswer, TripleLimits
 from wikimcp.triples.selection import ENGINES, open_triples
@@ -12,7 +13,7 @@ from wikimcp.triples.terms import DCTERMS, RDF, WM, text_literal, thing, whole_l
 from wikimcp.triples.vocabulary import vocabulary_lines
 from wikimcp.triples.worker import WorkerStore
 
-__all__ = ["ENGINES", "Pages", "cells", "store_of"]
+__all__ = ["ENGINES", "WAYS", "Pages", "cells", "store_of", "way_name"]
 
 LINKS = {
     "Mill": ("Valve", "Pump"),
@@ -46,6 +47,11 @@ class Pages:
     links: dict[str, tuple[str, ...]] = field(default_factory=lambda: dict(LINKS))
     titles: dict[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    place: Path | None = None
+
+    @property
+    def mark(self) -> str:
+        return repr(sorted(self.signatures.items()))
 
     @property
     def signatures(self) -> Mapping[str, str]:
@@ -62,13 +68,27 @@ class Pages:
             yield key, pieces[key] if key in pieces else vocabulary_lines().encode()
 
 
+WAYS = [(engine, forks) for engine in ENGINES for forks in (True, False)]
+"""Every member in both ways: queries in processes of their own, and in the worker itself."""
+
+
+def way_name(way: tuple[str, bool]) -> str:
+    """Return a way in words."""
+    return f"{way[0]} {'forking' if way[1] else 'plain'}"
+
+
 @contextmanager
 def store_of(
-    engine: str = ENGINES[0], *, seconds: float = 10.0, memory_mb: int = 256, most_bytes: int = 1_000_000
+    engine: str = ENGINES[0],
+    *,
+    forks: bool = True,
+    seconds: float = 10.0,
+    memory_mb: int = 256,
+    most_bytes: int = 1_000_000,
 ) -> Iterator[WorkerStore]:
     """Open a store; its worker is ended at the end."""
     limits = TripleLimits(seconds=seconds, memory_bytes=memory_mb << 20, most_bytes=most_bytes)
-    store = open_triples(limits, engine)
+    store = open_triples(limits, engine, forks=forks)
     assert isinstance(store, WorkerStore), store
     try:
         yield store

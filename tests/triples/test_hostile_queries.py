@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.index.live_wiki import until
-from tests.triples.small_store import ENGINES, Pages, cells, store_of
+from tests.triples.small_store import WAYS, Pages, cells, store_of, way_name
 from wikimcp.errors import QueryRejected, TimedOut, Unavailable, WikimcpError
 from wikimcp.triples.selection import ENGINES as MEMBERS
 from wikimcp.triples.worker import WorkerStore
@@ -24,9 +24,10 @@ COUNT = "SELECT (COUNT(*) AS ?n) { ?p a wm:Page }"
 BIG = {f"P{i}": tuple(f"P{(i * 7 + j) % 300}" for j in range(12)) for i in range(300)}
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=[*WAYS[:2], WAYS[2]], ids=way_name)
 def store(request: pytest.FixtureRequest) -> Iterator[WorkerStore]:
-    with store_of(request.param, seconds=LIMIT) as found:
+    engine, forks = request.param
+    with store_of(engine, forks=forks, seconds=LIMIT) as found:
         found.query(COUNT, Pages(), limit=1)
         yield found
 
@@ -107,7 +108,8 @@ def test_a_bomb_is_stopped_within_a_second_of_its_limit_and_the_store_answers_ag
         store.query(STOPPED[bomb], pages, limit=1_000)
     assert time.monotonic() - began < LIMIT + 1.0
     assert cells(store.query(COUNT, pages, limit=1)) == [("300",)]
-    assert store.worker_pid == worker, "the data stays loaded"
+    if store._way.forks:
+        assert store.worker_pid == worker, "the data stays loaded"
 
 
 def test_regular_expressions_that_run_away_are_answered_or_stopped(store: WorkerStore) -> None:
@@ -144,8 +146,9 @@ def test_long_queries_are_answered_refused_or_stopped_in_time(store: WorkerStore
     assert cells(store.query(COUNT, Pages(), limit=1)) == [("5",)]
 
 
-def test_memory_is_bounded() -> None:
-    with store_of(seconds=20.0, memory_mb=64) as store:
+@pytest.mark.parametrize("forks", [True, False])
+def test_memory_is_bounded(forks: bool) -> None:
+    with store_of(forks=forks, seconds=20.0, memory_mb=64) as store:
         pages = Pages(name="big", links=BIG)
         text = "x" * 10_000
         hungry = (
@@ -160,10 +163,10 @@ def test_no_connection_is_made_even_by_what_gets_past_the_gate(tmp_path: Path) -
     """The engine is asked without a gate, in a child confined as queries are."""
     code = """
 import sys
-from wikimcp.triples import serving
+from wikimcp.triples import running
 from wikimcp.triples.pyoxigraph import PyoxigraphEngine
 engine = PyoxigraphEngine()
-serving._confine({"seconds": 10.0, "memory_bytes": 1 << 28})
+running.confine({"seconds": 10.0, "memory_bytes": 1 << 28})
 try:
     print(list(engine.rows(sys.argv[1], ("s",))))
 except BaseException as error:
@@ -218,6 +221,35 @@ def test_a_slow_query_delays_no_other() -> None:
             store.close()
             thread.join(timeout=10.0)
         assert ended.is_set()
+
+
+def test_a_worker_that_is_ended_with_its_query_leaves_nothing_behind() -> None:
+    with store_of(forks=False, seconds=0.1) as store:
+        pages = Pages(name="big", links=BIG)
+        store.query("ASK { }", pages, limit=1)
+        me = psutil.Process()
+        before = (me.num_threads(), me.num_fds())
+        workers = {store.worker_pid}
+        for _ in range(3):
+            with pytest.raises(TimedOut):
+                store.query(STOPPED["a cross product"], pages, limit=1)
+            assert cells(store.query(COUNT, pages, limit=1)) == [("300",)]
+            workers.add(store.worker_pid)
+        assert len(workers) == 4
+        assert (me.num_threads(), me.num_fds()) == before
+        assert [child.pid for child in me.children()].count(store.worker_pid or 0) == 1
+    assert not workers & {child.pid for child in me.children()}
+
+
+def test_who_must_wait_for_too_long_is_told() -> None:
+    with store_of(forks=False, seconds=1.0) as store:
+        pages = Pages(name="big", links=BIG)
+        store.query(COUNT, pages, limit=1)
+        store._places.acquire()  # as a query that runs has it
+        with pytest.raises(Unavailable, match="other queries are running"):
+            store.query(COUNT, pages, limit=1)
+        store._places.release()
+        assert cells(store.query(COUNT, pages, limit=1)) == [("300",)]
 
 
 def test_many_hostile_queries_leave_no_process_thread_or_descriptor_behind() -> None:

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.triples.small_store import ENGINES, LINKS, NUMBERS, Pages, cells, store_of
+from tests.triples.small_store import ENGINES, LINKS, NUMBERS, WAYS, Pages, cells, store_of, way_name
 from wikimcp.errors import QueryRejected
 from wikimcp.triples.worker import WorkerStore
 
 PAGE = "urn:wikimcp:page:"
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=WAYS, ids=way_name)
 def store(request: pytest.FixtureRequest) -> Iterator[WorkerStore]:
-    with store_of(request.param, seconds=30.0) as found:
+    engine, forks = request.param
+    with store_of(engine, forks=forks, seconds=30.0) as found:
         yield found
 
 

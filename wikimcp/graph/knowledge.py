@@ -1,23 +1,26 @@
 """The knowledge graph of one audience: entities with their names, and typed edges with provenance.
 
-Made of the rows of the graph projection: pages are nodes of the kind their type or folder names; what
-is neither page nor entity is a node only where a typed relation leads to it.
+Made of the rows of pages and sidecar: pages are nodes of the kind their type or folder names; what is
+neither page nor entity is a node only where a typed relation leads to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from wikimcp.graph.page_rows import HUMAN, GraphPage, page_id
+from wikimcp.graph.page_rows import HUMAN, PAGE, GraphPage, joined_metadata, page_id
 from wikimcp.graph.predicates import page_kind
-from wikimcp.graph.projection import GraphProjection
+from wikimcp.graph.projection import page_node
 from wikimcp.graph.resolve import fold
-from wikimcp.models import GraphEdge, GraphNode
+from wikimcp.graph.sidecar_ends import SidecarRows
+from wikimcp.graph.stated import PLAIN_LINKS, Stated, StatedParts, end_key
+from wikimcp.models import GraphNode
 
-PLAIN_LINKS = frozenset(("links_to", "embeds"))
+__all__ = ["PLAIN_LINKS", "KnowledgeEdge", "KnowledgeGraph", "KnowledgeNode", "Stated"]
+
 _SHOWN_APART = frozenset(("entity_kind", "sidecar_kind", "summary", "aliases", "provenance", "description"))
 _MOST_PROPERTIES = 40
 
@@ -49,43 +52,71 @@ class KnowledgeEdge:
 
 
 class KnowledgeGraph:
-    """Nodes by id and their edges both ways, in a fixed order. Never changes once built."""
+    """Nodes by id, pages by path first, and the edges between them. Never changes once built.
 
-    def __init__(self, nodes: Mapping[str, KnowledgeNode], edges: Sequence[KnowledgeEdge]) -> None:
+    What each page states is kept apart, and edges are put together where somebody asks for them: so a graph
+    that goes on from another costs what is different.
+    """
+
+    def __init__(self, parts: StatedParts, nodes: Mapping[str, KnowledgeNode]) -> None:
         self.nodes = nodes
-        self.edges = edges
-        self.outgoing: dict[str, list[KnowledgeEdge]] = {}
-        self.incoming: dict[str, list[KnowledgeEdge]] = {}
-        for edge in edges:
-            self.outgoing.setdefault(edge.source, []).append(edge)
-            self.incoming.setdefault(edge.target, []).append(edge)
+        self._parts = parts
+        self._others: dict[str, KnowledgeNode] = {}
+        self._page_nodes: dict[str, KnowledgeNode] = {}
+        self._converted: dict[str, tuple[KnowledgeEdge, ...]] = {}
+        self._beside: dict[str, tuple[tuple[KnowledgeEdge, ...], tuple[KnowledgeEdge, ...]]] = {}
 
     @classmethod
-    def build(
+    def of(
         cls,
-        graph: GraphProjection,
-        pages: Iterable[GraphPage],
-        properties: Mapping[str, Mapping[str, Any]],
+        stated: Sequence[Stated],
+        sidecar: SidecarRows | None = None,
+        *,
+        before: KnowledgeGraph | None = None,
     ) -> KnowledgeGraph:
-        """Make the graph; ``properties`` are those of each page by slug."""
-        nodes: dict[str, KnowledgeNode] = {}
-        for page in pages:
-            node = graph.nodes[page_id(page.slug)]
-            nodes[node.id] = _page_node(page, node, properties.get(page.slug, {}))
-        for node in graph.nodes.values():
-            if node.id.startswith("entity:"):
-                nodes[node.id] = _other_node(node)
-        known = [edge for edge in graph.edges.values() if not _is_outline(edge)]
-        for edge in known:  # first, so that it does not matter in which order edges come
-            for end in (edge.source, edge.target):
-                if end not in nodes and (edge.relation not in PLAIN_LINKS or graph.nodes[end].kind == "stub"):
-                    nodes[end] = _other_node(graph.nodes[end])
-        edges = [
-            _edge(edge.source, edge.target, edge.relation, edge.metadata)
-            for edge in known
-            if edge.source in nodes and edge.target in nodes
-        ]
-        return cls(nodes, edges)
+        """Make the graph of what pages, sorted by path, and a sidecar state, going on from an earlier one."""
+        parts = StatedParts.of(stated, sidecar, before=before._parts if before is not None else None)
+        graph = cls(parts, {})
+        graph._others = dict(before._others) if before is not None and not parts.anew else {}
+        moved = graph._find_others(parts.touched)
+        graph._page_nodes, renamed = _page_nodes(stated, parts, before)
+        graph.nodes = {node.id: node for node in graph._page_nodes.values()}
+        graph.nodes.update(sorted((node.id, node) for node in graph._others.values()))
+        if before is not None and not parts.anew:
+            graph._take_over(before, moved)
+            if not renamed and not moved and "names" in before.__dict__:
+                graph.__dict__["names"] = before.names
+        return graph
+
+    def _find_others(self, keys: Iterable[str]) -> set[str]:
+        """Bring the nodes without a page in line for some keys; returns those that are others now."""
+        moved: set[str] = set()
+        for key in keys:
+            now, known = _other_node_of(self._parts, key), self._others.get(key)
+            if now == known:
+                continue
+            moved.add(key)
+            if now is None:
+                del self._others[key]
+            else:
+                self._others[key] = now
+        return moved
+
+    def _take_over(self, before: KnowledgeGraph, moved: Iterable[str]) -> None:
+        """Take over the edges that are still the same."""
+        parts = self._parts
+        affected = {*parts.changed, *(user for key in moved for user in parts.users.get(key, ()))}
+        self._converted = {path: edges for path, edges in before._converted.items() if path not in affected}
+        ends = {end for path in affected for part in parts.versions(path, before._parts) for end in part.ends}
+        self._beside = {key: both for key, both in before._beside.items() if key not in ends}
+
+    @cached_property
+    def edges(self) -> Sequence[KnowledgeEdge]:
+        """All edges, by the path of the page that states them; those of the sidecar come last."""
+        merged: dict[tuple[str, str, str], KnowledgeEdge] = {}
+        for path in self._parts.paths():
+            _merge(merged, self._edges_of_part(path))
+        return tuple(merged.values())
 
     @cached_property
     def names(self) -> Mapping[str, tuple[str, ...]]:
@@ -96,33 +127,132 @@ class KnowledgeGraph:
                 found.setdefault(fold(name), {})[node.id] = None
         return {name: tuple(ids) for name, ids in found.items()}
 
+    def outgoing(self, node_id: str) -> Sequence[KnowledgeEdge]:
+        """Return the edges that start from a node."""
+        return self._around(node_id)[0]
+
+    def incoming(self, node_id: str) -> Sequence[KnowledgeEdge]:
+        """Return the edges that lead to a node."""
+        return self._around(node_id)[1]
+
     def edges_of(self, node_id: str, direction: str = "both") -> Iterator[tuple[KnowledgeEdge, str]]:
         """Yield the edges at a node with the id of their other end, outgoing ones first."""
         if direction != "in":
-            yield from ((edge, edge.target) for edge in self.outgoing.get(node_id, ()))
+            yield from ((edge, edge.target) for edge in self.outgoing(node_id))
         if direction != "out":
-            yield from ((edge, edge.source) for edge in self.incoming.get(node_id, ()))
+            yield from ((edge, edge.source) for edge in self.incoming(node_id))
+
+    def _around(self, node_id: str) -> tuple[tuple[KnowledgeEdge, ...], tuple[KnowledgeEdge, ...]]:
+        key = end_key(node_id)
+        found = self._beside.get(key)
+        if found is None:
+            out: dict[tuple[str, str, str], KnowledgeEdge] = {}
+            into: dict[tuple[str, str, str], KnowledgeEdge] = {}
+            for path in self._parts.users.get(key, ()):
+                edges = self._edges_of_part(path)
+                _merge(out, (edge for edge in edges if edge.source == node_id))
+                _merge(into, (edge for edge in edges if edge.target == node_id))
+            found = self._beside[key] = (tuple(out.values()), tuple(into.values()))
+        return found
+
+    def _edges_of_part(self, path: str) -> tuple[KnowledgeEdge, ...]:
+        """Return what one page, or the sidecar, states between nodes that there are."""
+        found = self._converted.get(path)
+        if found is None:
+            merged: dict[tuple[str, str, str], KnowledgeEdge] = {}
+            for edge in self._parts.by_path[path].edges:
+                source, target = self._end(edge.source), self._end(edge.target)
+                if source and target:
+                    _merge(merged, (_edge(source, target, edge.relation, edge.metadata),))
+            found = self._converted[path] = tuple(merged.values())
+        return found
+
+    def _end(self, node_id: str) -> str:
+        """Return the id of the node that an end means; empty when there is none."""
+        if node_id in self.nodes:
+            return node_id
+        node = self._others.get(end_key(node_id))
+        return node.id if node is not None else ""
 
 
-def _is_outline(edge: GraphEdge) -> bool:
-    """Whether an edge leads to a tag or heading of a page; what contains an entity or page is knowledge."""
-    return edge.relation == "tagged" or (edge.relation == "contains" and edge.target.startswith("heading:"))
+def _merge(merged: dict[tuple[str, str, str], KnowledgeEdge], edges: Iterable[KnowledgeEdge]) -> None:
+    for edge in edges:
+        key = (edge.source, edge.target, edge.relation)
+        known = merged.get(key)
+        if known is not None:
+            edge = _edge(*key, joined_metadata(known.metadata, edge.metadata))
+        merged[key] = edge
 
 
-def _page_node(page: GraphPage, node: GraphNode, properties: Mapping[str, Any]) -> KnowledgeNode:
+def _other_node_of(parts: StatedParts, key: str) -> KnowledgeNode | None:
+    """Return the node that is meant by a key and has no page; None where nothing makes it knowledge.
+
+    That is an entity, a stub, or whatever a typed relation leads to. The first page that names it decides
+    how it is spelled.
+    """
+    if key.startswith(PAGE):
+        return None
+    found: GraphNode | None = None
+    typed = False
+    for path in parts.users.get(key, ()):
+        part = parts.by_path[path]
+        for node in part.nodes.get(key, ()):
+            if found is None:
+                found = node
+            elif part.joins and node.metadata:
+                found = replace(found, metadata=joined_metadata(found.metadata, node.metadata))
+        typed = typed or key in part.typed
+    if found is None or not (typed or found.kind == "stub" or found.id.startswith("entity:")):
+        return None
+    return _other_node(found)
+
+
+def _page_nodes(
+    stated: Sequence[Stated], parts: StatedParts, before: KnowledgeGraph | None
+) -> tuple[dict[str, KnowledgeNode], bool]:
+    """Return the nodes of pages by path, and whether any name of a page came, went or changed."""
+    said = parts.sidecar.page_metadata if parts.sidecar is not None else {}
+    known = before._page_nodes if before is not None else {}
+    if before is not None and before._parts.sidecar is parts.sidecar:
+        same = parts.same_pages(before._parts)
+    else:
+        same = set()
+    nodes: dict[str, KnowledgeNode] = {}
+    renamed = len(stated) != len(known)
+    for item in stated:
+        path = item.page.path
+        old = known.get(path)
+        if old is None or path not in same:
+            new = _page_node(item.page, item.properties, said.get(page_id(item.page.slug), {}))
+            renamed = renamed or old is None or _called(old) != _called(new)
+            old = new
+        nodes[path] = old
+    return nodes, renamed
+
+
+def _called(node: KnowledgeNode) -> tuple[object, ...]:
+    return node.id, node.name, node.aliases
+
+
+def _page_node(page: GraphPage, properties: Mapping[str, Any], said: Mapping[str, Any]) -> KnowledgeNode:
+    """Return the node of a page; ``said`` is what a sidecar adds."""
     kind = page_kind(page.type, page.path)
-    said = node.metadata.get("sidecar_kind")
-    if kind == "page" and isinstance(said, str):
-        kind = said
-    aliases = node.metadata.get("aliases", ())
-    added = {key: value for key, value in node.metadata.items() if key not in (*_SHOWN_APART, "type")}
-    provenance = (HUMAN, *(name for name in _provenance(node.metadata) if name != HUMAN))
+    if not said:
+        return KnowledgeNode(
+            page_id(page.slug), page.title, kind, page.slug, page.aliases, page.summary, properties
+        )
+    metadata = joined_metadata(page_node(page).metadata, said)
+    other = metadata.get("sidecar_kind")
+    if kind == "page" and isinstance(other, str):
+        kind = other
+    added = {key: value for key, value in metadata.items() if key not in (*_SHOWN_APART, "type")}
+    provenance = (HUMAN, *(name for name in _provenance(metadata) if name != HUMAN))
     return KnowledgeNode(
-        node.id,
+        page_id(page.slug),
         page.title,
         kind,
         page.slug,
-        _texts(aliases),
+        _texts(metadata.get("aliases", ())),
         page.summary,
         {**added, **properties},
         provenance,

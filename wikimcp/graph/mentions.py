@@ -46,25 +46,38 @@ class ChunkMentions:
     nodes: tuple[tuple[str, int], ...]
 
 
+def meanings_of(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the node that each name means, by its words joined by blanks.
+
+    Names that say nothing are left out; one that several nodes have means none of them: it is empty.
+    """
+    found: dict[str, str] = {}
+    for name, ids in names.items():
+        if len(ids) != 1 or not _is_telling(name):
+            continue
+        words = words_of(name)
+        if words and len(words) <= _MOST_WORDS:
+            key = " ".join(words)
+            found[key] = "" if found.get(key, ids[0]) != ids[0] else ids[0]
+    return found
+
+
 class MentionAutomaton:
-    """Finds names of nodes in texts. A name that several nodes have names none of them."""
+    """Finds names of nodes in texts, by what they mean (``meanings_of``)."""
 
-    def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, meanings: Mapping[str, str]) -> None:
         self._root: dict[str, Any] = {}
-        for name, ids in names.items():
-            if len(ids) != 1 or not _is_telling(name):
-                continue
+        for name, node in meanings.items():
             at = self._root
-            words = words_of(name)
-            if not words or len(words) > _MOST_WORDS:
-                continue
-            for word in words:
+            for word in name.split(" "):
                 at = at.setdefault(word, {})
-            at[_END] = "" if at.get(_END, ids[0]) != ids[0] else ids[0]
+            at[_END] = node
 
-    def find(self, text: str) -> Counter[str]:
-        """Return how often a text names each node; of names that overlap the longest at the first place."""
-        words = words_of(text)
+    def find(self, words: Sequence[str]) -> Counter[str]:
+        """Return how often the words of a text (``words_of``) name each node.
+
+        Of names that overlap it is the longest at the first place.
+        """
         found: Counter[str] = Counter()
         root, count, taken = self._root, len(words), 0
         for at in [place for place, word in enumerate(words) if word in root]:
@@ -151,7 +164,7 @@ class Mentions:
         return len(pairs)
 
 
-def mentions_in(automaton: MentionAutomaton, texts: Iterable[str]) -> tuple[ChunkMentions, ...]:
-    """Return the mentions in the chunks of one page, chunks that name nothing left out."""
-    found = ((ordinal, automaton.find(text)) for ordinal, text in enumerate(texts))
+def mentions_in(automaton: MentionAutomaton, chunks: Iterable[Sequence[str]]) -> tuple[ChunkMentions, ...]:
+    """Return the mentions in the words of the chunks of one page, chunks that name nothing left out."""
+    found = ((ordinal, automaton.find(words)) for ordinal, words in enumerate(chunks))
     return tuple(ChunkMentions(ordinal, tuple(counts.items())) for ordinal, counts in found if counts)

@@ -19,6 +19,9 @@ from wikimcp.models import GraphEdge, GraphNode, Link, LinkKind
 HUMAN, INFERRED, DERIVED = "human-authored", "ai-inferred", "derived"
 """Kinds of provenance: written by a page's author, made by a model, read off by matching names."""
 
+PAGE = "page:"
+"""What the node id of a page begins with."""
+
 _URL = ("http://", "https://", "mailto:", "tel:", "ftp://")
 _LONGEST_NAME = 500
 
@@ -78,7 +81,7 @@ class PageRows:
 
 def page_id(slug: str) -> str:
     """Return the node id of a page."""
-    return f"page:{slug}"
+    return f"{PAGE}{slug}"
 
 
 def rows_of(page: GraphPage, facts: PageFacts, naming: Naming) -> PageRows:

@@ -76,7 +76,7 @@ def _diagnostics(snapshot: Snapshot, view: View) -> Iterator[dict[str, Any]]:
             yield {"path": record.path, "code": "conflict_copy", "message": _CONFLICT, "line": 0}
     for page, why in view.all_clashes():
         yield {"path": page.path, **asdict(why)}
-    for path, why in snapshot.sidecars.read(view.adapter)[1].diagnostics:
+    for path, why in snapshot.sidecars.read(view.adapter).sidecar.diagnostics:
         yield {"path": path, **asdict(why)}
 
 

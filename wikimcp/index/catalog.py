@@ -82,6 +82,11 @@ class Catalog:
         return catalog
 
     @property
+    def folder(self) -> Path:
+        """The folder of the index that the file belongs to; it goes when the index is replaced."""
+        return self._path.parent
+
+    @property
     def connection(self) -> sqlite3.Connection:
         """The connection of the calling thread."""
         connection: _Connection | None = getattr(self._local, "connection", None)
@@ -143,7 +148,7 @@ class Catalog:
         """
         connection = self.connection
         columns = ",".join(PAGE_COLUMNS)
-        with translated(), _uncollected():
+        with translated(), uncollected():
             connection.execute("BEGIN")
             try:
                 meta = self.meta()
@@ -337,7 +342,7 @@ def _kind(message: str) -> type[StateError]:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Make many objects that stay without the collector looking through them again and again."""
     collects = gc.isenabled()
     gc.disable()

@@ -12,38 +12,30 @@ import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol
 
-from wikimcp.graph.knowledge import KnowledgeGraph
+from wikimcp.graph.knowledge import KnowledgeGraph, Stated
 from wikimcp.graph.links import LinkGraph
-from wikimcp.graph.mentions import ChunkMentions, MentionAutomaton, Mentions, mentions_in
+from wikimcp.graph.mentions import Mentions
 from wikimcp.graph.page_rows import Naming, PageFacts, PageRows, rows_of
 from wikimcp.graph.predicates import KNOWN_PREDICATES, predicate
 from wikimcp.graph.projection import GraphProjection, assemble, heading_rows
 from wikimcp.graph.search import NodeSearch
 from wikimcp.graph.sidecar import Sidecar
 from wikimcp.graph.sidecar_ends import SidecarRows
-from wikimcp.index.catalog import translated
+from wikimcp.index.catalog import translated, uncollected
 from wikimcp.index.dense_state import ChunkRows
+from wikimcp.index.mention_tables import MentionTables
 from wikimcp.index.names import PageNames
 from wikimcp.index.node_vectors import NodeVectors, node_vectors
-from wikimcp.index.records import (
-    PageRecord,
-    SkippedFile,
-    chunks_from_cell,
-    links_from_cell,
-    sections_from_cell,
-)
-from wikimcp.index.sidecars import Mark
+from wikimcp.index.records import PageRecord, SkippedFile, links_from_cell, sections_from_cell
+from wikimcp.index.sidecars import Mark, ReadSidecars
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.links import target_name
-from wikimcp.markdown.tokens import visible_text
-from wikimcp.models import LINK_SERVED_ONCE
+from wikimcp.models import LINK_SERVED_ONCE, Audience
 from wikimcp.ports import VaultAdapter
-
-MOST_MENTION_TEXT = 100_000_000
-"""Characters that are looked through for mentions; in a larger vault the pages behind are left out."""
 
 _FEW = 300  # pages that are read one by one
 _STATED = ("derived_from", "supersedes")
@@ -59,6 +51,7 @@ class VisiblePart(Protocol):
 
     snapshot: Snapshot
     adapter: VaultAdapter
+    audience: Audience
 
     @property
     def pages(self) -> Sequence[PageRecord]:
@@ -98,6 +91,26 @@ class KnowledgeTables:
     mark: Mark
 
 
+@dataclass(frozen=True, slots=True)
+class _SidecarEnds:
+    """The rows of a sidecar, with the pages among which its names were looked up."""
+
+    sidecar: Sidecar
+    shown: Sequence[PageRecord]
+    hidden: Sequence[PageRecord]
+    second_names: Mapping[str, str]
+    rows: SidecarRows
+
+
+_NAMES = attrgetter("slug", "canonical_id", "path", "title", "aliases", "conflict_copy")
+
+
+def _same_names(some: Sequence[PageRecord], others: Sequence[PageRecord]) -> bool:
+    return len(some) == len(others) and all(
+        one is other or _NAMES(one) == _NAMES(other) for one, other in zip(some, others, strict=True)
+    )
+
+
 class GraphTables:
     """The graphs of one view. Safe to use from several threads."""
 
@@ -108,8 +121,9 @@ class GraphTables:
         self._rows: dict[int, StoredRows] = previous._rows if previous else {}
         self._rows_of: object = previous._rows_of if previous else None
         self._ids: Mapping[str, str] = previous._ids if previous else {}
-        self._found: dict[int, tuple[ChunkMentions, ...]] = previous._found if previous else {}
-        self._found_with: object = previous._found_with if previous else None
+        self._graph_before: KnowledgeGraph | None = previous._graph_before if previous else None
+        self._ends: _SidecarEnds | None = previous._ends if previous else None
+        self._mention_tables: MentionTables = MentionTables(previous._mention_tables if previous else None)
         self._projection: tuple[Mark, GraphProjection] | None = None
         self._knowledge: KnowledgeTables | None = None
         self._mentions: tuple[KnowledgeGraph, Mentions] | None = None
@@ -122,10 +136,16 @@ class GraphTables:
         assert view is not None  # whoever asks came by way of the view
         return view
 
+    def sidecars(self) -> ReadSidecars:
+        """Return what the sidecars hold now."""
+        view = self._view
+        return view.snapshot.sidecars.read(view.adapter)
+
     def projection(self) -> tuple[GraphProjection, Sidecar]:
         """Return the graph projection with headings, and the sidecars that went into it."""
         view = self._view
-        mark, sidecar = view.snapshot.sidecars.read(view.adapter)
+        read = self.sidecars()
+        mark, sidecar = read.mark, read.sidecar
         with self._mutex:
             if self._projection is None or self._projection[0] != mark:
                 cells = view.snapshot.catalog.section_cells()
@@ -147,18 +167,23 @@ class GraphTables:
                 self._projection = (mark, graph)
             return self._projection[1], sidecar
 
-    def knowledge(self) -> KnowledgeTables:
-        """Return the knowledge graph; an edit of a sidecar makes another."""
+    def knowledge(self, sidecars: ReadSidecars | None = None) -> KnowledgeTables:
+        """Return the knowledge graph with the sidecars as they are now, or as they were read before."""
         view = self._view
-        mark, sidecar = view.snapshot.sidecars.read(view.adapter)
+        read = sidecars or self.sidecars()
+        mark, sidecar = read.mark, read.sidecar
         with self._mutex:
             if self._knowledge is None or self._knowledge.mark != mark:
-                graph = assemble(view.pages, self._page_rows(), self._sidecar_rows(sidecar), tags=False)
+                self._page_rows()
                 stored = self._rows
-                properties = {
-                    page.slug: stored[page.rev].properties for page in view.pages if page.rev in stored
-                }
-                made = KnowledgeGraph.build(graph, view.pages, properties)
+                stated = [
+                    Stated(page, stored[page.rev].rows, stored[page.rev].properties)
+                    for page in view.pages
+                    if page.rev in stored
+                ]
+                with uncollected():
+                    made = KnowledgeGraph.of(stated, self._sidecar_rows(sidecar), before=self._graph_before)
+                self._graph_before = made
                 self._knowledge = KnowledgeTables(made, sidecar, mark)
             return self._knowledge
 
@@ -166,7 +191,7 @@ class GraphTables:
         """Return where the texts of the visible pages name the nodes of a graph."""
         with self._mutex:
             if self._mentions is None or self._mentions[0] is not graph:
-                self._mentions = (graph, self._find_mentions(graph))
+                self._mentions = (graph, self._mention_tables.find(graph, self._view))
             return self._mentions[1]
 
     def search(self, graph: KnowledgeGraph) -> NodeSearch:
@@ -198,15 +223,27 @@ class GraphTables:
             return self._vectors[2]
 
     def _sidecar_rows(self, sidecar: Sidecar) -> SidecarRows | None:
+        """Return what the sidecars state here; the same object while no page is renamed."""
         if not sidecar.nodes and not sidecar.edges:
             return None
         view = self._view
         shown = view.by_rev
         hidden = [record for record in view.snapshot.records.values() if record.rev not in shown]
         root, source = view.adapter.root, view.adapter.source_root
-        folder = "" if source == root else source.relative_to(root).as_posix()
         second = _second_names(view.snapshot.catalog.skipped(), source)
-        return SidecarRows(sidecar, view.pages, hidden, folder=folder, second_names=second)
+        known = self._ends
+        if (
+            known is not None
+            and known.sidecar is sidecar
+            and known.second_names == second
+            and _same_names(known.shown, view.pages)
+            and _same_names(known.hidden, hidden)
+        ):
+            return known.rows
+        folder = "" if source == root else source.relative_to(root).as_posix()
+        rows = SidecarRows(sidecar, view.pages, hidden, folder=folder, second_names=second)
+        self._ends = _SidecarEnds(sidecar, view.pages, hidden, second, rows)
+        return rows
 
     def _page_rows(self) -> list[PageRows]:
         """Return the rows of every page by path; only pages that are new since the last view are read."""
@@ -234,60 +271,14 @@ class GraphTables:
             self._rows = rows
         return [self._rows[page.rev].rows for page in view.pages if page.rev in self._rows]
 
-    def _find_mentions(self, graph: KnowledgeGraph) -> Mentions:
-        view = self._view
-        copies = {f"page:{page.slug}" for page in view.pages if page.conflict_copy}
-        names = {
-            name: [node for node in ids if node not in copies]
-            for name, ids in graph.names.items()
-            if not name.startswith(("http://", "https://"))
-        }
-        if names != self._found_with:
-            self._found, self._found_with = {}, names
-        automaton: MentionAutomaton | None = None
-        found: dict[int, tuple[ChunkMentions, ...]] = {}
-        room = MOST_MENTION_TEXT
-        complete = True
-        for page in view.pages:
-            room -= page.size
-            if room < 0:
-                complete = False
-                break
-            known = self._found.get(page.rev)
-            if known is None:
-                automaton = automaton or MentionAutomaton(names)
-                texts = self._chunk_texts(page)
-                if texts is None:
-                    continue  # it changed on disk since; the next snapshot has it
-                known = mentions_in(automaton, texts)
-            found[page.rev] = known
-        self._found = found
-        by_rev = view.by_rev
-        return Mentions({by_rev[rev].slug: chunks for rev, chunks in found.items()}, complete=complete)
-
-    def _chunk_texts(self, page: PageRecord) -> list[str] | None:
-        view = self._view
-        try:
-            content = view.adapter.read(page.path)
-        except OSError:
-            return None
-        cells = view.snapshot.catalog.chunk_cells([page.rev])
-        if content.content_hash != page.content_hash or page.rev not in cells:
-            return None
-        chunks, rest = cells[page.rev]
-        with translated():
-            hidden = [(start, end) for start, end in json.loads(rest).get("hidden", ())]
-            return [
-                visible_text(content.text, chunk.start, chunk.end, hidden=hidden)
-                for chunk in chunks_from_cell(chunks)
-            ]
-
 
 def _second_names(skipped: Iterable[SkippedFile], root: Path) -> dict[str, str]:
     """Return the links in a vault to what has a name there already, with the path of what they lead to."""
     real_root = os.path.realpath(root)
     links = [file.path for file in skipped if file.why.code == LINK_SERVED_ONCE]
-    real = {link: os.path.relpath(os.path.realpath(os.path.join(real_root, link)), real_root) for link in links}
+    real = {
+        link: os.path.relpath(os.path.realpath(os.path.join(real_root, link)), real_root) for link in links
+    }
     return {link: path.replace(os.sep, "/") for link, path in real.items() if not path.startswith(os.pardir)}
 
 

@@ -27,6 +27,7 @@ from wikimcp.models import ANONYMOUS, Audience
 log = logging.getLogger("wikimcp.index")
 
 _TICK = 0.1  # seconds between two looks of the background threads
+_START_IS_OVER = 1.0  # seconds after the start's reconciling, when its first calls are answered
 _BETWEEN_COMMITS = 1.0  # seconds between two looks whether git's HEAD has moved
 _RETRY = 1.0  # seconds between two tries to begin where beginning failed
 _QUIET = 300.0  # seconds without an edit before what edits have worn out is made anew
@@ -78,13 +79,14 @@ class IndexKeeper:
         self._views_mutex = threading.Lock()
         self._better_on = False
         self._listeners: list[Callable[[], None]] = []
+        self._works: list[Callable[[], None]] = []
         self._announced: Snapshot | None = None
 
     # Life
 
     def start(self) -> None:
         """Load, reconcile and watch in the background; returns at once."""
-        for target in (self._follow, self._embed, self._number):
+        for target in (self._follow, self._embed, self._number, self._work_ahead):
             thread = threading.Thread(target=target, name=f"wikimcp{target.__name__}", daemon=True)
             thread.start()
             self._threads.append(thread)
@@ -105,6 +107,22 @@ class IndexKeeper:
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` whenever a snapshot or the vectors in use may have changed."""
         self._listeners.append(listener)
+
+    def work_ahead(self, work: Callable[[], None]) -> None:
+        """Call ``work`` once after the start, when nobody waits for it, in the process that leads."""
+        self._works.append(work)
+
+    def _work_ahead(self) -> None:
+        while not self._stop.wait(_START_IS_OVER):
+            if self._settled.is_set() and self._leader.held and self._failure is None:
+                for work in self._works:
+                    try:
+                        work()
+                    except WikimcpError:
+                        pass  # whoever asks is told
+                    except Exception:
+                        log.exception("working ahead failed")
+                return
 
     def open(self, *, report: Report | None = None) -> None:
         """Load the index and bring it in line with the disk, in this thread.

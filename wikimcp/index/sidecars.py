@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 
 from wikimcp.graph.sidecar import EMPTY, MOST_BYTES, Sidecar, read_sidecar
 from wikimcp.models import Diagnostic, FileStamp
@@ -11,22 +12,28 @@ from wikimcp.ports import VaultAdapter
 Mark = tuple[FileStamp, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadSidecars:
+    """What the sidecars held at one moment, and what tells it from what they hold at others."""
+
+    mark: Mark
+    sidecar: Sidecar
+
+
 class SidecarFiles:
     """What the sidecars hold, shared by all snapshots of one index. Two stats a look."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._mark: Mark = ()
-        self._sidecar = EMPTY
+        self._read = ReadSidecars((), EMPTY)
 
-    def read(self, adapter: VaultAdapter) -> tuple[Mark, Sidecar]:
-        """Return the sidecars as they are on disk now, and what tells them from others."""
+    def read(self, adapter: VaultAdapter) -> ReadSidecars:
+        """Return the sidecars as they are on disk now."""
         mark = adapter.sidecars()
         with self._mutex:
-            if mark != self._mark:
-                self._sidecar = sum((_read(adapter, stamp.path) for stamp in mark), EMPTY)
-                self._mark = mark
-            return self._mark, self._sidecar
+            if mark != self._read.mark:
+                self._read = ReadSidecars(mark, sum((_read(adapter, stamp.path) for stamp in mark), EMPTY))
+            return self._read
 
 
 def _read(adapter: VaultAdapter, path: str) -> Sidecar:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,6 +22,7 @@ from wikimcp.index.audience_view import View
 from wikimcp.index.catalog import translated
 from wikimcp.index.names import fold
 from wikimcp.index.records import PageRecord, links_from_cell
+from wikimcp.index.sidecars import Mark, ReadSidecars
 from wikimcp.index.stale import Stale
 from wikimcp.index.triple_lines import (
     cluster_lines,
@@ -46,6 +48,9 @@ _PAGE = f"{ID}page:"
 _PAGE_NAME = re.compile(rf"(?:\bpage:|<{_PAGE})([^\s>]+)")
 _ONE_BY_ONE = 200  # pages; more are read from the catalog in one go
 
+PROJECTION_FORMAT = 1
+"""Raised when what is said of a wiki changes: copies of the data on disk are of the format that made them."""
+
 
 def knowledge_edges(graph: KnowledgeGraph) -> Iterable[GraphEdge]:
     """Return the edges of a knowledge graph; plain links are said by the pages themselves."""
@@ -70,22 +75,62 @@ class _Said:
 
 
 class TripleProjection:
-    """One view as a set of triples (``ports.TripleSet``): computed at first use, never changed."""
+    """One view as a set of triples (``ports.TripleSet``): computed at first use, never changed.
+
+    ``edges`` and ``nodes`` give those of the knowledge graph, and are asked when pieces are made or marked;
+    ``sidecars`` are the files that it was made with.
+    """
 
     def __init__(
         self,
         view: View,
-        edges: Iterable[GraphEdge] = (),
+        edges: Callable[[], Iterable[GraphEdge]] = tuple,
         *,
-        nodes: Iterable[KnowledgeNode] = (),
+        nodes: Callable[[], Iterable[KnowledgeNode]] = tuple,
+        sidecars: Mark = (),
         previous: TripleProjection | None = None,
     ) -> None:
         self.view = view
         self.name = audience_name(view.audience)
         self._edges = edges
         self._nodes = nodes
-        self._previous = previous
+        self.sidecars = sidecars
+        never_read = previous is not None and "_said" not in previous.__dict__
+        # No chain of old views is kept alive.
+        self._previous: TripleProjection | None = (
+            previous._previous if never_read and previous is not None else previous
+        )
         self._mutex = threading.Lock()
+
+    @cached_property
+    def mark(self) -> str:
+        """A mark of all that the triples are made of, which is had without making them."""
+        view, snapshot = self.view, self.view.snapshot
+        digest = blake2b(digest_size=16)
+        origin = (
+            PROJECTION_FORMAT,
+            vocabulary_lines(),
+            snapshot.catalog.folder.name,
+            self.name,
+            self.sidecars,
+        )
+        digest.update(repr(origin).encode("utf-8", "replace"))
+        for page in view.pages:
+            facts = f"{page.rev} {page.version} {page.slug} {page.canonical_id}\n"
+            digest.update(facts.encode("utf-8", "replace"))
+        digest.update("\0".join(sorted(snapshot.attachments)).encode("utf-8", "replace"))
+        if self.sidecars:  # a row of theirs may mean a page that is hidden
+            digest.update(repr(sorted(record.rev for record in snapshot.records.values())).encode())
+        return digest.hexdigest()
+
+    @property
+    def place(self) -> Path | None:
+        """A file beside the index. What labels open is kept in memory alone: there may be many of them."""
+        audience = self.view.audience
+        if audience.labels:
+            return None
+        name = "triples-drafts" if audience.drafts else "triples"
+        return self.view.snapshot.catalog.folder / name
 
     @property
     def signatures(self) -> Mapping[str, str]:
@@ -202,14 +247,14 @@ class TripleProjection:
 
     @cached_property
     def _node_lines(self) -> str:
-        return "".join(node_lines(self._nodes))
+        return "".join(node_lines(self._nodes()))
 
     @cached_property
     def _edges_by_page(self) -> Mapping[str, str]:
         """The lines of the knowledge graph by the slug of the page they start from; the others under ""."""
         slugs = self.view.names.slugs
         found: dict[str, dict[str, None]] = {}
-        for edge in self._edges:
+        for edge in self._edges():
             ends = [
                 end.removeprefix("page:") for end in (edge.source, edge.target) if end.startswith("page:")
             ]
@@ -227,7 +272,7 @@ class TripleProjections:
     """The newest projection of each audience. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._newest: dict[Audience, tuple[TripleProjection, KnowledgeGraph]] = {}
+        self._newest: dict[Audience, TripleProjection] = {}
         self._mutex = threading.Lock()
 
     def of(self, view: View) -> TripleProjection:
@@ -235,22 +280,28 @@ class TripleProjections:
 
         An edit of a sidecar leaves the view as it is and makes another knowledge graph, so both decide.
         """
+        sidecars = view.graphs.sidecars()
         with self._mutex:
-            graph = view.graphs.knowledge().graph
-            found, known = self._newest.get(view.audience, (None, None))
-            if found is None or found.view is not view or known is not graph:
+            found = self._newest.pop(view.audience, None)
+            if found is None or found.view is not view or found.sidecars != sidecars.mark:
                 same_index = found is not None and found.view.snapshot.catalog is view.snapshot.catalog
-                found = TripleProjection(
-                    view,
-                    knowledge_edges(graph),
-                    nodes=nodes_without_page(graph),
-                    previous=found if same_index else None,
-                )
+                found = _projected(view, sidecars, previous=found if same_index else None)
                 while len(self._newest) >= _MOST_AUDIENCES:
                     del self._newest[next(iter(self._newest))]
-                self._newest.pop(view.audience, None)
-                self._newest[view.audience] = (found, graph)
+            self._newest[view.audience] = found
             return found
+
+
+def _projected(
+    view: View, sidecars: ReadSidecars, *, previous: TripleProjection | None = None
+) -> TripleProjection:
+    return TripleProjection(
+        view,
+        lambda: knowledge_edges(view.graphs.knowledge(sidecars).graph),
+        nodes=lambda: nodes_without_page(view.graphs.knowledge(sidecars).graph),
+        sidecars=sidecars.mark,
+        previous=previous,
+    )
 
 
 class WikiTriples:
@@ -278,6 +329,10 @@ class WikiTriples:
                 reading.page(unquote(iri.removeprefix(_PAGE)))
         return answer
 
+    def prepare(self, view: View) -> bool:
+        """Have the worker loaded before anybody asks, where somebody has asked at an earlier start."""
+        return self._store.prepare(self._projections.of(view))
+
     def close(self) -> None:
         """End the worker."""
         self._store.close()
@@ -288,8 +343,7 @@ def turtle_text(reading: Reading) -> str:
 
     N-Triples are Turtle too: one triple a line, so that lines can be sorted and compared. Needs no store.
     """
-    graph = reading.graphs.knowledge().graph
-    projection = TripleProjection(reading.view, knowledge_edges(graph), nodes=nodes_without_page(graph))
+    projection = _projected(reading.view, reading.graphs.sidecars())
     reading.touch(reading.pages)
     return b"".join(lines for _, lines in projection.lines(list(projection.signatures))).decode()
 

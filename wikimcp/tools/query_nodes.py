@@ -98,7 +98,7 @@ def _from_page(opened: OpenGraph, name: str) -> set[str]:
     """Return the ids of what a page states: its own node, the ends of its edges, and sidecar rows of it."""
     page = opened.reading.resolve(name)
     own = f"page:{page.slug}"
-    found = {own, *(edge.target for edge in opened.graph.outgoing.get(own, ()))}
+    found = {own, *(edge.target for edge in opened.graph.outgoing(own))}
     keys = {fold(text) for text in (page.slug, page.path, page.canonical_id, page.title)}
     for edge in opened.graph.edges:
         if _names_page(edge.metadata, keys):

@@ -83,10 +83,11 @@ def run(reading: Reading, params: TraverseParams, context: ToolContext) -> Trave
     opened = open_graph(reading, context)
     start = opened.resolve(params.start_node)
     wanted = frozenset(map(predicate, params.relations))
-    known = {edge.relation for edge in opened.graph.edges} | set(MENTIONS)
-    for written in params.relations:
-        if predicate(written) not in known:
-            context.note(unknown_value("relation", written, known))
+    if params.relations:
+        known = {edge.relation for edge in opened.graph.edges} | set(MENTIONS)
+        for written in params.relations:
+            if predicate(written) not in known:
+                context.note(unknown_value("relation", written, known))
     if params.include_mentions:
         note_incomplete(opened, context)
     walk = _walk(opened, start, params, wanted)

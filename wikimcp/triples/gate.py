@@ -63,10 +63,13 @@ def check_text(text: str) -> None:
             )
 
 
-def plan_query(text: str, parse: Parser, *, terms: Callable[[], Collection[str]]) -> Plan:
+def plan_query(
+    text: str, parse: Parser, *, has_term: Callable[[str], bool], terms: Callable[[], Collection[str]]
+) -> Plan:
     """Return how a query is to be run. Raises QueryRejected with what is wrong and where.
 
-    ``terms`` gives the classes and properties of vocabulary and data; asked only about those of our own.
+    ``has_term`` tells whether vocabulary or data have a class or property, of our own namespaces; ``terms``
+    gives all of them, where one has to be suggested.
     """
     check_text(text)
     tokens, places = tokens_of(text), Places(text)
@@ -77,7 +80,7 @@ def plan_query(text: str, parse: Parser, *, terms: Callable[[], Collection[str]]
     nodes = parse(text)
     for node in _walk(nodes):
         _check_node(node, tokens, places)
-    _check_terms(tokens, places, prefixes, terms)
+    _check_terms(tokens, places, prefixes, has_term=has_term, terms=terms)
     return _planned(text, tokens, nodes[-1])
 
 
@@ -159,11 +162,12 @@ def _check_terms(
     tokens: Sequence[Token],
     places: Places,
     prefixes: Mapping[str, str],
+    *,
+    has_term: Callable[[str], bool],
     terms: Callable[[], Collection[str]],
 ) -> None:
     """Refuse terms of our own namespaces that neither vocabulary nor data have: they can only be slips."""
-    known: Collection[str] = vocabulary_terms()
-    asked = False
+    known = vocabulary_terms()
     for token in tokens:
         iri = token.text[1:-1] if token.kind == "iri" else ""
         if token.kind == "name":
@@ -172,11 +176,9 @@ def _check_terms(
         namespace = next((space for space in (WMF, WM) if iri.startswith(space)), "")
         if not namespace or iri == namespace or iri in known:
             continue
-        if not asked:  # the data's own terms take a look at all of it
-            known, asked = terms(), True
-        if iri not in known:
+        if not has_term(iri):
             shown = {WM: "wm:", WMF: "wmf:"}[namespace]
-            names = [term.removeprefix(namespace) for term in known if term.startswith(namespace)]
+            names = [term.removeprefix(namespace) for term in terms() if term.startswith(namespace)]
             near = nearest(iri.removeprefix(namespace)[:80], sorted(names), limit=3)
             hint = f"Did you mean {' or '.join(shown + name for name in near)}? " if near else ""
             raise QueryRejected(

@@ -8,8 +8,9 @@ from typing import Any
 
 from wikimcp.errors import QueryRejected
 from wikimcp.triples.answers import Row, Term
-from wikimcp.triples.terms import DCTERMS, OWL, PREFIXES, XSD
+from wikimcp.triples.terms import DCTERMS, OWL, PREFIXES, RDF, XSD
 
+_DECLARED = ("Class", "ObjectProperty", "DatatypeProperty")
 _TERMS = (
     "SELECT DISTINCT ?t { { ?s ?t ?o } UNION "
     f"{{ ?t a ?kind FILTER(?kind IN (<{OWL}Class>, <{OWL}ObjectProperty>, <{OWL}DatatypeProperty>)) }} }}"
@@ -50,9 +51,25 @@ class PyoxigraphEngine:
             for quad in list(self._store.quads_for_pattern(subject, None, None)):
                 self._store.remove(quad)
 
-    def size(self) -> int:
-        """Return the number of triples."""
-        return len(self._store)
+    def dump(self) -> bytes:
+        """Return all triples as N-Triples."""
+        library = self._library
+        found = self._store.dump(format=library.RdfFormat.N_TRIPLES, from_graph=library.DefaultGraph())
+        assert found is not None
+        return found
+
+    def has_term(self, iri: str) -> bool:
+        """Whether vocabulary or data have this class or property."""
+        library = self._library
+        try:
+            term = library.NamedNode(iri)
+        except ValueError:  # no IRI at all
+            return False
+        if next(self._store.quads_for_pattern(None, term, None), None) is not None:
+            return True
+        kinds = (library.NamedNode(f"{OWL}{kind}") for kind in _DECLARED)
+        a = library.NamedNode(f"{RDF}type")
+        return any(library.Quad(term, a, kind) in self._store for kind in kinds)
 
     def terms(self) -> Collection[str]:
         """Return the classes and properties of vocabulary and data."""

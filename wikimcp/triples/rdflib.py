@@ -10,6 +10,8 @@ from wikimcp.errors import QueryRejected
 from wikimcp.triples.answers import Row, Term
 from wikimcp.triples.terms import DCTERMS, OWL, PREFIXES, XSD
 
+_DECLARED = ("Class", "ObjectProperty", "DatatypeProperty")
+
 logging.getLogger("rdflib.term").setLevel(logging.ERROR)  # odd literals are a page's matter, not the log's
 
 
@@ -26,6 +28,7 @@ class RdflibEngine:
         rdflib.NORMALIZE_LITERALS = False
         self._library = rdflib
         self._graph = rdflib.Graph()
+        self._declared = [rdflib.URIRef(f"{OWL}{kind}") for kind in _DECLARED]
 
     def add(self, lines: bytes) -> None:
         """Add N-Triples."""
@@ -44,17 +47,21 @@ class RdflibEngine:
         for subject in (page, *list(self._graph.subjects(part_of, page))):
             self._graph.remove((subject, None, None))
 
-    def size(self) -> int:
-        """Return the number of triples."""
-        return len(self._graph)
+    def dump(self) -> bytes:
+        """Return all triples as N-Triples."""
+        lines = (" ".join(term.n3() for term in triple) for triple in self._graph)
+        return "".join(f"{line} .\n" for line in lines).encode()
+
+    def has_term(self, iri: str) -> bool:
+        """Whether vocabulary or data have this class or property."""
+        term = self._library.URIRef(iri)
+        declared = ((term, self._library.RDF.type, kind) for kind in self._declared)
+        return (None, term, None) in self._graph or any(triple in self._graph for triple in declared)
 
     def terms(self) -> Collection[str]:
         """Return the classes and properties of vocabulary and data."""
-        kinds = ("Class", "ObjectProperty", "DatatypeProperty")
         declared = (
-            term
-            for kind in kinds
-            for term in self._graph.subjects(self._library.RDF.type, self._library.URIRef(f"{OWL}{kind}"))
+            term for kind in self._declared for term in self._graph.subjects(self._library.RDF.type, kind)
         )
         return {str(term) for term in (*self._graph.predicates(unique=True), *declared)}
 

@@ -8,19 +8,30 @@ import sys
 from importlib.util import find_spec
 
 from wikimcp.ports import TripleLimits, TripleStore
+from wikimcp.triples.processes import ForkingWorker, PlainWorker
 from wikimcp.triples.worker import WorkerStore
 
 ENGINES = ("pyoxigraph", "rdflib")
 """The members, the fastest first. Both need rdflib, whose parser stands before every query."""
 
+CAN_FORK = hasattr(os, "fork") and hasattr(socket, "send_fds")
+"""Whether a query can have a process of its own."""
 
-def open_triples(limits: TripleLimits, engine: str = ENGINES[0]) -> TripleStore | str:
-    """Return the store, which starts nothing before the first query, or why there can be none."""
-    if not (hasattr(os, "fork") and hasattr(socket, "send_fds")):
-        return "SPARQL needs a system that can fork processes"
+
+def open_triples(
+    limits: TripleLimits, engine: str = ENGINES[0], *, forks: bool = CAN_FORK
+) -> TripleStore | str:
+    """Return the store, which starts nothing before the first query, or why there can be none.
+
+    Where ``forks`` is false, queries run one after the other in a worker that is started anew after each
+    that had to be stopped.
+    """
     absent = [name for name in dict.fromkeys((engine, "rdflib")) if find_spec(name) is None]
     if absent:
         return f"not installed: {', '.join(absent)}"
     # -P: nothing that lies in the current folder, perhaps a vault, is ever imported.
-    code = "import sys; from wikimcp.triples.engines import serve; serve(sys.argv[1], int(sys.argv[2]))"
-    return WorkerStore([sys.executable, "-P", "-c", code, engine], limits)
+    code = (
+        "import sys; from wikimcp.triples.engines import serve; serve(sys.argv[1], *map(int, sys.argv[2:]))"
+    )
+    way = ForkingWorker if forks else PlainWorker
+    return WorkerStore([sys.executable, "-P", "-c", code, engine], limits, way)

@@ -2,56 +2,60 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import select
-import socket
-import struct
-import subprocess
+import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from wikimcp.errors import QueryRejected, TimedOut, Unavailable
 from wikimcp.ports import TripleAnswer, TripleLimits, TripleSet
 from wikimcp.triples import frames
+from wikimcp.triples.copies import head_of, read_copy
 from wikimcp.triples.gate import check_text
+from wikimcp.triples.processes import PendingAnswer, Worker
 from wikimcp.triples.terms import ID
 
-_START_SECONDS = 20.0
-_LOAD_SECONDS = 120.0
-_FORK_SECONDS = 10.0  # until a query begins, on a machine that has much else to do
-_GRACE = 0.3  # seconds after its limit in which a query is dead on a machine that has not
+_BEGIN_SECONDS = 10.0  # until a query begins, on a machine that has much else to do
+_GRACE = 0.3  # seconds after its limit in which the kernel has ended a query, on a machine that has not
 _MOST_DATA_SETS = 4
 _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
-_AHEAD = 1 << 25  # bytes of lines that are made while the worker starts
 _MOST_DROPS = 20_000  # pieces of a data set; each leaves a little memory in an engine, so it is loaded anew
+_BETWEEN_COPIES = 60.0  # seconds between two copies of one data set
 _TROUBLE_SECONDS = 30.0
-_SIZE = struct.Struct("<Q")
 _PAGE = f"{ID}page:"
 _NOT_RUNNING = "the SPARQL worker process cannot run here"
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the worker has of a data set."""
+
+    mark: str
+    signatures: Mapping[str, str]
 
 
 class WorkerStore:
     """A TripleStore in a process of its own, which starts at the first query and comes back when it dies.
 
-    ``command`` makes the worker; the number of its socket is added to it. Safe to use from several
-    threads: queries run beside each other.
+    ``command`` makes the worker, in the way that ``way`` speaks to it. Safe to use from several threads:
+    queries run beside each other where each has a process.
     """
 
-    def __init__(self, command: Iterable[str], limits: TripleLimits) -> None:
+    def __init__(self, command: Iterable[str], limits: TripleLimits, way: type[Worker]) -> None:
         self._command = tuple(command)
         self._limits = limits
+        self._way = way
         self._mutex = threading.Lock()
-        self._places = threading.BoundedSemaphore(_MOST_AT_ONCE)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._wire: socket.socket | None = None
-        self._held: dict[str, Mapping[str, str]] = {}
+        self._places = threading.BoundedSemaphore(_MOST_AT_ONCE if way.forks else 1)
+        self._worker: Worker | None = None
+        self._held: dict[str, _Held] = {}
         self._dropped: Counter[str] = Counter()
-        self._greeted = False
+        self._copied: dict[str, tuple[str, float]] = {}  # by name: mark of the newest copy, when it was made
         self._closed = False
         self._trouble = ("", 0.0)
 
@@ -64,8 +68,8 @@ class WorkerStore:
     @property
     def worker_pid(self) -> int | None:
         """The process id of the worker; None when none runs."""
-        process = self._process
-        return process.pid if process is not None and process.poll() is None else None
+        worker = self._worker
+        return worker.pid if worker is not None else None
 
     def query(self, text: str, data: TripleSet, *, limit: int) -> TripleAnswer:
         """Run one query; see ports.TripleStore."""
@@ -73,28 +77,43 @@ class WorkerStore:
         if not self._places.acquire(timeout=self._limits.seconds):
             raise Unavailable("other queries are running", hint="Ask again in a moment.")
         try:
-            mine, its = socket.socketpair()
-            with mine:
-                with its:
-                    self._hand_over(text, data, limit, its.fileno())
-                return self._awaited(mine)
+            asked = self._hand_over(text, data, limit)
+            try:
+                answer = self._awaited(asked)
+            finally:
+                asked.close()
+            self._keep_copy(data)
+            return answer
         except OSError as error:
             raise self._broken(error) from error
         finally:
             self._places.release()
 
+    def prepare(self, data: TripleSet) -> bool:
+        """Start the worker and load a data set before anybody asks; see ports.TripleStore."""
+        if data.place is None or not data.place.exists() or self._worker is not None:
+            return False
+        try:
+            with self._mutex:
+                if not self._closed:
+                    self._bring_in_line(self._begin(), data)
+        except (OSError, EOFError):
+            self._condemn()
+            return False  # whoever asks is told why
+        return True
+
     def close(self) -> None:
         """End the worker and all its queries. Idempotent."""
         self._closed = True
-        process = self._process
-        if process is not None:
-            process.kill()
+        worker = self._worker
+        if worker is not None:
+            worker.kill()
         with self._mutex:
             self._end()
 
     # Asking
 
-    def _hand_over(self, text: str, data: TripleSet, limit: int, descriptor: int) -> None:
+    def _hand_over(self, text: str, data: TripleSet, limit: int) -> PendingAnswer:
         """Bring the data set in line and send the query; once more with a new worker when this one died."""
         request = {
             "text": text,
@@ -108,38 +127,38 @@ class WorkerStore:
         with self._mutex:
             for attempt in (1, 2):
                 try:
-                    wire = self._begin()
-                    self._bring_in_line(wire, data)
-                    frames.send_frame(wire, frames.QUERY, payload, descriptor=descriptor)
+                    worker = self._begin()
+                    self._bring_in_line(worker, data)
+                    asked = worker.ask(payload)
                     self._trouble = ("", 0.0)
-                    return
+                    return asked
                 except (OSError, EOFError) as error:
                     self._end()
                     if attempt == 2 or self._closed or isinstance(error, TimeoutError):
                         raise self._broken(error) from error
+        raise AssertionError("not reached")
 
-    def _awaited(self, mine: socket.socket) -> TripleAnswer:
-        """Read the answer; the kernel ends the query at its limit, whether anybody waits or not."""
-        if not select.select([mine], [], [], _FORK_SECONDS)[0]:
+    def _awaited(self, asked: PendingAnswer) -> TripleAnswer:
+        """Read the answer. Where queries have processes the kernel ends them, even when nobody waits."""
+        forks, limit = self._way.forks, self._limits.seconds
+        try:
+            if not asked.begun(_BEGIN_SECONDS):
+                raise Unavailable("the query's process ended before it began", hint="Ask again.")
+        except TimeoutError as error:
             self._condemn()
-            raise self._broken(TimeoutError())
-        if not mine.recv(1):
-            raise Unavailable("the query's process ended before it began", hint="Ask again.")
+            raise self._broken(error) from error
         began = time.monotonic()
-        deadline = began + self._limits.seconds + _GRACE
-        data = bytearray()
-        while True:
-            if not select.select([mine], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise self._out_of_time()
-            part = mine.recv(1 << 16)
-            if not part:
-                break
-            data += part
-        if len(data) >= _SIZE.size and len(data) == _SIZE.size + _SIZE.unpack(data[: _SIZE.size])[0]:
-            return self._answer_of(json.loads(data[_SIZE.size :]))
-        if self._closed or self.worker_pid is None:
+        try:
+            data = asked.whole(began + limit + (_GRACE if forks else 0.0))
+        except TimeoutError:
+            if not forks:
+                self._condemn()
+            raise self._out_of_time() from None
+        if data is not None:
+            return self._answer_of(json.loads(data))
+        if self._closed or (forks and self.worker_pid is None):
             raise Unavailable("the SPARQL worker was ended", hint="Ask again.")
-        if time.monotonic() - began >= self._limits.seconds * 0.9:
+        if time.monotonic() - began >= limit * 0.9:
             raise self._out_of_time()
         raise self._out_of_memory()
 
@@ -179,104 +198,78 @@ class WorkerStore:
 
     # The worker
 
-    def _begin(self) -> socket.socket:
-        """Return the socket of the worker, which is started if none runs."""
+    def _begin(self) -> Worker:
+        """Return the worker, which is started if none runs."""
         if self._closed:
             raise Unavailable("the server is stopping")
-        if self._wire is not None and self.worker_pid is not None:
-            return self._wire
-        self._end()
-        mine, its = socket.socketpair()
-        with its:
-            try:
-                self._process = subprocess.Popen(
-                    [*self._command, str(its.fileno())],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,  # the protocol's stream is the server's alone
-                    pass_fds=[its.fileno()],
-                )
-            except OSError:
-                mine.close()
-                raise
-        mine.settimeout(_START_SECONDS)
-        self._wire = mine
-        return mine
+        if self._worker is None or self._worker.pid is None:
+            self._end()
+            self._worker = self._way.start(self._command)
+        return self._worker
 
-    def _bring_in_line(self, wire: socket.socket, data: TripleSet) -> None:
-        """Send what a data set lacks and drop what it has too much."""
-        wanted, held = data.signatures, self._held.pop(data.name, None)
-        if held is not None and (held is wanted or held == wanted):
-            self._held[data.name] = wanted  # the last used stays longest
-            return
-        if self._dropped[data.name] > _MOST_DROPS:
+    def _bring_in_line(self, worker: Worker, data: TripleSet, *, by_copy: bool = True) -> None:
+        """Send what a data set lacks and drop what it has too much; a new one begins with its copy."""
+        held = self._held.pop(data.name, None)
+        if held is None or self._dropped[data.name] > _MOST_DROPS:
             held = None
-        before = held or {}
-        lacking = [key for key, mark in wanted.items() if before.get(key) != mark]
-        batches = self._batches(data, lacking)
-        self._send_head(
-            wire, data.name, before=held, gone=[key for key in before if before[key] != wanted.get(key)]
-        )
-        self._send_when_ready(wire, batches)
-        frames.send_frame(wire, frames.SYNC)
-        frames.receive_frame(wire)
-        self._held[data.name] = wanted
+            self._make_room(worker, data.name)
+        if held is not None and held.mark == data.mark:
+            self._held[data.name] = held  # the last used stays longest
+            return
+        worker.send(frames.OPEN, data.name.encode())
+        copy = read_copy(data.place) if held is None and by_copy and data.place is not None else None
+        if copy is not None:
+            worker.send(frames.LOAD, copy.body)
+            held = _Held(copy.mark, copy.signatures)
+        if held is None or held.mark != data.mark:
+            self._send_changes(worker, data, held.signatures if held is not None else {})
+            held = _Held(data.mark, data.signatures)
+        worker.send(frames.SYNC)
+        _, failed = worker.receive()
+        if failed:  # the copy is damaged
+            self._bring_in_line(worker, data, by_copy=False)
+            return
+        if copy is not None:
+            self._copied[data.name] = (copy.mark, 0.0)
+        self._held[data.name] = held
 
-    def _send_head(
-        self, wire: socket.socket, name: str, *, before: Mapping[str, str] | None, gone: Iterable[str]
-    ) -> None:
-        if before is None:
-            while len(self._held) >= _MOST_DATA_SETS:
-                oldest = next(iter(self._held))
-                del self._held[oldest]
-                frames.send_frame(wire, frames.FORGET, oldest.encode())
-            frames.send_frame(wire, frames.FORGET, name.encode())
-            self._dropped[name] = 0
-        frames.send_frame(wire, frames.OPEN, name.encode())
-        if before is not None:
-            self._greet(wire)
-        for key in gone:
-            self._dropped[name] += 1
-            frames.send_frame(wire, frames.DROP, key.encode())
+    def _make_room(self, worker: Worker, name: str) -> None:
+        while len(self._held) >= _MOST_DATA_SETS:
+            oldest = next(iter(self._held))
+            del self._held[oldest]
+            worker.send(frames.FORGET, oldest.encode())
+        worker.send(frames.FORGET, name.encode())
+        self._dropped[name] = 0
 
-    def _batches(self, data: TripleSet, keys: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (kind, payload) of the frames that add the lines of some keys."""
-        parts: list[bytes] = []
-        size = 0
-        for key, lines in data.lines(keys):
-            if not key.startswith(_PAGE):
-                name = key.encode()
-                yield frames.KEEP, b"".join((len(name).to_bytes(4, "little"), name, lines))
-                continue
-            parts.append(lines)
-            size += len(lines)
-            if size > _BATCH:
-                yield frames.ADD, b"".join(parts)
-                parts, size = [], 0
-        if parts:
-            yield frames.ADD, b"".join(parts)
+    def _send_changes(self, worker: Worker, data: TripleSet, before: Mapping[str, str]) -> None:
+        wanted = data.signatures
+        for key, mark in before.items():
+            if mark != wanted.get(key):
+                self._dropped[data.name] += 1
+                worker.send(frames.DROP, key.encode())
+        for kind, payload in _batches(data, [key for key, mark in wanted.items() if before.get(key) != mark]):
+            worker.send(kind, payload)
 
-    def _send_when_ready(self, wire: socket.socket, batches: Iterable[tuple[bytes, bytes]]) -> None:
-        """Send frames; while the worker still starts, go on making them instead of waiting."""
-        waiting: list[tuple[bytes, bytes]] = []
-        size = 0
-        for kind, payload in batches:
-            waiting.append((kind, payload))
-            size += len(payload)
-            if self._greeted or size > _AHEAD or select.select([wire], [], [], 0)[0]:
-                self._greet(wire)
-                for frame in waiting:
-                    frames.send_frame(wire, *frame)
-                waiting, size = [], 0
-        self._greet(wire)
-        for frame in waiting:
-            frames.send_frame(wire, *frame)
-
-    def _greet(self, wire: socket.socket) -> None:
-        """Wait until a new worker is ready."""
-        if not self._greeted:
-            frames.receive_frame(wire)
-            self._greeted = True
-            wire.settimeout(_LOAD_SECONDS)
+    def _keep_copy(self, data: TripleSet) -> None:
+        """Have the worker write the data set to its file, now and then, where it is another than there."""
+        if data.place is None or not self._mutex.acquire(blocking=False):
+            return  # the next query will
+        try:
+            held, worker = self._held.get(data.name), self._worker
+            mark, when = self._copied.get(data.name, ("", 0.0))
+            if held is None or worker is None or held.mark == mark:
+                return
+            if when and time.monotonic() - when < _BETWEEN_COPIES:
+                return
+            path = os.fsencode(data.place)
+            head = head_of(held.mark, held.signatures)
+            worker.send(frames.OPEN, data.name.encode())
+            worker.send(frames.SAVE, b"".join((len(path).to_bytes(4, "little"), path, head)))
+            self._copied[data.name] = (held.mark, time.monotonic())
+        except OSError:
+            pass  # it ended; the next query starts another
+        finally:
+            self._mutex.release()
 
     def _condemn(self) -> None:
         """End a worker that did not do as it should; the next query starts another."""
@@ -284,17 +277,11 @@ class WorkerStore:
             self._end()
 
     def _end(self) -> None:
-        process, wire = self._process, self._wire
-        self._process = self._wire = None
+        worker, self._worker = self._worker, None
         self._held = {}
         self._dropped.clear()
-        self._greeted = False
-        if wire is not None:
-            wire.close()
-        if process is not None:
-            process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=5.0)
+        if worker is not None:
+            worker.close()
 
     def _broken(self, error: BaseException) -> Unavailable:
         if self._closed:
@@ -302,3 +289,21 @@ class WorkerStore:
         reason = getattr(error, "strerror", None) or "it ended or did not answer"
         self._trouble = (f"{_NOT_RUNNING} ({reason})", time.monotonic())
         return Unavailable(self._trouble[0], hint="Other tools work; try again later.")
+
+
+def _batches(data: TripleSet, keys: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield (kind, payload) of the frames that add the lines of some keys."""
+    parts: list[bytes] = []
+    size = 0
+    for key, lines in data.lines(keys):
+        if not key.startswith(_PAGE):
+            name = key.encode()
+            yield frames.KEEP, b"".join((len(name).to_bytes(4, "little"), name, lines))
+            continue
+        parts.append(lines)
+        size += len(lines)
+        if size > _BATCH:
+            yield frames.ADD, b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield frames.ADD, b"".join(parts)

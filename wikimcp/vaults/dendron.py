@@ -107,7 +107,11 @@ class DendronAdapter(FolderAdapter):
         vault = self._vault(path)
         if vault is None or not vault.private:
             return name
-        which = f"{_CONFIG}: its vault {vault.name!r} is private" if vault.name else f"{_CONFIG}, which names no vault"
+        which = (
+            f"{_CONFIG}: its vault {vault.name!r} is private"
+            if vault.name
+            else f"{_CONFIG}, which names no vault"
+        )
         return replace(name, private=which)
 
     def parse(self, content: FileContent) -> ParsedPage:
