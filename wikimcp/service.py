@@ -24,6 +24,7 @@ from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.sidecar_check import check_sidecar
 from wikimcp.guide.specs import BriefingAnswer, PromptArgument, PromptSpec, ResourceSpec, ToolAnswer, ToolSpec
 from wikimcp.guide.status import full_status, manifest
+from wikimcp.index.history import COMMAND_SECONDS
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
 from wikimcp.index.triples import WikiTriples, turtle_text
@@ -106,9 +107,18 @@ class WikiService:
         """Tell whether the first index is in use."""
         return self.keeper.settled and self.keeper.store.snapshot is not None
 
-    def wait_ready(self, vectors: str = "floor", progress: Report | None = None) -> None:
-        """Wait, or work here, until the index answers; ``vectors`` is none, floor or all."""
-        self.keeper.wait(vectors=vectors, report=progress)
+    def wait_ready(
+        self,
+        vectors: str = "floor",
+        progress: Report | None = None,
+        *,
+        history_seconds: float = COMMAND_SECONDS,
+    ) -> None:
+        """Wait, or work here, until the index answers; ``vectors`` is none, floor or all.
+
+        Where the work is done here, reading git's history may take ``history_seconds``.
+        """
+        self.keeper.wait(vectors=vectors, history_seconds=history_seconds, report=progress)
 
     def rebuild(self, progress: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""

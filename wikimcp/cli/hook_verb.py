@@ -130,13 +130,14 @@ def _made_here(arguments: argparse.Namespace, given: HookSettings, request: Brie
         flags.setdefault("vault", given.vault)
     settings = load_settings(flags)
     from wikimcp.app import build_service
+    from wikimcp.index.history import GLANCE_SECONDS
 
     service = build_service(settings, background=False)
     too_long = threading.Timer(INDEX_SECONDS, service.close)  # ends a build in good order
     too_long.daemon = True
     too_long.start()
     try:
-        service.wait_ready("floor")
+        service.wait_ready("floor", history_seconds=GLANCE_SECONDS)
         if not service.ready():
             raise Unavailable("the index is still being made", hint="`wikimcp index` makes it now.")
         return _briefing(service, request, local_caller(settings))
