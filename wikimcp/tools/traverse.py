@@ -174,5 +174,4 @@ TOOL = Tool(
     result=Traversal,
     run=run,
     render=render_data,
-    needs=("pages", "graph"),
 )
