@@ -45,7 +45,7 @@ def build_service(settings: Settings, *, background: bool = True) -> WikiService
         fingerprint=fingerprint(settings, adapter),
         keep_hidden=settings.drafts.allow,
         sources=source_roots(settings),
-        history=GitHistory(state.root, Path(adapter.source_root), child_environment()),
+        history=GitHistory(state.root, Path(adapter.source_root), child_environment(), slug=adapter.slug),
     )
 
     def dense(matrix: Vectors) -> DenseIndex:

@@ -54,6 +54,9 @@ class VaultAdapter(Protocol):
     def dialect_settings(self) -> str:
         """What of the dialect's own settings shapes how pages are read; another value, another index."""
 
+    def slug(self, path: str) -> str:
+        """Return the slug of a page by its path alone, whether there is such a file or not."""
+
     def scan(self) -> Scan:
         """Walk the vault; stat every page file. Raises VaultError when the root is not readable."""
 

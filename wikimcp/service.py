@@ -24,6 +24,7 @@ from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.sidecar_check import check_sidecar
 from wikimcp.guide.specs import BriefingAnswer, PromptArgument, PromptSpec, ResourceSpec, ToolAnswer, ToolSpec
 from wikimcp.guide.status import full_status, manifest
+from wikimcp.index.history import COMMAND_SECONDS
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
 from wikimcp.index.triples import WikiTriples, turtle_text
@@ -32,7 +33,7 @@ from wikimcp.models import ANONYMOUS, Audience, Caller
 from wikimcp.tools.answers import finish
 from wikimcp.tools.arguments import bind_arguments
 from wikimcp.tools.contract import AnyTool, BriefingSettings, CoverageSettings, IndexStamp, ToolContext
-from wikimcp.tools.registry import Backends, available
+from wikimcp.tools.registry import TOOLS, Backends, available, load
 from wikimcp.tools.schemas import input_schema, output_schema
 from wikimcp.tools.source_refs import TOOL as SOURCE_REFS
 
@@ -111,9 +112,18 @@ class WikiService:
         if self._triples is not None:
             self._triples.prepare(self.keeper.reading().view)
 
-    def wait_ready(self, vectors: str = "floor", progress: Report | None = None) -> None:
-        """Wait, or work here, until the index answers; ``vectors`` is none, floor or all."""
-        self.keeper.wait(vectors=vectors, report=progress)
+    def wait_ready(
+        self,
+        vectors: str = "floor",
+        progress: Report | None = None,
+        *,
+        history_seconds: float = COMMAND_SECONDS,
+    ) -> None:
+        """Wait, or work here, until the index answers; ``vectors`` is none, floor or all.
+
+        Where the work is done here, reading git's history may take ``history_seconds``.
+        """
+        self.keeper.wait(vectors=vectors, history_seconds=history_seconds, report=progress)
 
     def rebuild(self, progress: Report | None = None) -> None:
         """Make the index anew beside the old one and swap it in."""
@@ -133,11 +143,11 @@ class WikiService:
         """The server instructions, under 2,000 characters."""
         return instructions(self._names())
 
-    def _available(self, audience: Audience = ANONYMOUS) -> tuple[list[AnyTool], Mapping[str, str]]:
+    def _available(self, audience: Audience = ANONYMOUS) -> tuple[tuple[str, ...], Mapping[str, str]]:
         return available(self._backends(audience))
 
     def _names(self) -> tuple[str, ...]:
-        return tuple(tool.name for tool in self._available()[0])
+        return self._available()[0]
 
     def _backends(self, audience: Audience) -> Backends:
         """Tell what is present and healthy; a vault that is still being read counts as having pages.
@@ -168,7 +178,7 @@ class WikiService:
 
     def tools(self, caller: Caller | None = None) -> list[ToolSpec]:
         """Return the tools whose backends are present now, for a caller or for anybody."""
-        return [self._spec(tool) for tool in self._available(_audience(caller))[0]]
+        return [self._spec(load(name)) for name in self._available(_audience(caller))[0]]
 
     def off_tools(self) -> dict[str, str]:
         """Return the tools that are not registered, with the reason for each."""
@@ -215,9 +225,17 @@ class WikiService:
         return ToolAnswer(answer.text, dict(answer.structured) if answer.structured is not None else None)
 
     def briefing(self, arguments: Mapping[str, Any], caller: Caller) -> BriefingAnswer:
-        """Return what get_briefing gives, as markdown and as data. Raises like ``call``."""
+        """Return what get_briefing gives, and the facts of this markdown. Raises like ``call``."""
         result, _ = self._run(self._tool("get_briefing", _audience(caller)), arguments, caller)
         return BriefingAnswer(result.text, result.facts.wire())
+
+    def briefing_data(self, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+        """Return a briefing as JSON that is itself within the budget. Raises like ``call``."""
+        self._tool("get_briefing", _audience(caller))  # whether it is on
+        from wikimcp.tools.get_briefing import AS_DATA
+
+        data: dict[str, Any] = self._run(AS_DATA, arguments, caller)[0].data
+        return data
 
     def _run(self, tool: AnyTool, arguments: Mapping[str, Any], caller: Caller) -> tuple[Any, ToolContext]:
         """Bind the arguments and run the tool over what the caller may see."""
@@ -244,20 +262,19 @@ class WikiService:
         try:
             return self._read(audience, run)
         finally:
-            if "triples" in tool.needs:
+            if "triples" in TOOLS.get(tool.name, ()):
                 self._compare_tools()  # only asking shows whether its worker runs
 
     def _tool(self, name: str, audience: Audience) -> AnyTool:
-        tools, off = self._available(audience)
+        names, off = self._available(audience)
         if name in off:  # perhaps no longer: its backend may have come since somebody looked
             self.keeper.freshen()
-            tools, off = self._available(audience)
-        for tool in tools:
-            if tool.name == name:
-                return tool
+            names, off = self._available(audience)
+        if name in names:
+            return load(name)
         if name in off:
             raise Unavailable(f"the tool {name} is off: {off[name]}", hint="See `wikimcp tools`.")
-        close = nearest(name[:60], [tool.name for tool in tools])
+        close = nearest(name[:60], names)
         hint = f"Nearest: {', '.join(close)}." if close else "See the list of tools."
         raise NotFound(f"no tool named {name[:60]!r}", hint=hint)
 
@@ -354,9 +371,9 @@ class WikiService:
     def status(self, caller: Caller) -> dict[str, Any]:
         """Return the state of index and backends; files and reasons for the operator only."""
         self.keeper.freshen()
-        tools, off = self._available()
+        names, off = self._available()
         facts = self.options.facts or {}
-        return full_status(self.keeper, caller, facts=facts, tools=[tool.name for tool in tools], off=off)
+        return full_status(self.keeper, caller, facts=facts, tools=names, off=off)
 
     def graph(self, caller: Caller) -> dict[str, Any]:
         """Return the graph projection that a caller sees: ``nodes``, ``edges``, ``counts``, ``diagnostics``.

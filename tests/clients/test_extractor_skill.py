@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.clients.test_skill import _built, _code
+from tests.clients.test_skill import _code
 from tests.index.live_wiki import LiveWiki
 from wikimcp.cli.arguments import build_parser
 from wikimcp.graph.page_rows import INFERRED
@@ -50,7 +50,7 @@ def test_the_frontmatter_keeps_the_limits_of_skills() -> None:
 
 
 def test_every_name_in_code_exists() -> None:
-    known = {tool.name for tool in _built()} | KNOWN_PREDICATES | set(ENTITY_KINDS) | ROW_FIELDS | _codes()
+    known = set(TOOLS) | KNOWN_PREDICATES | set(ENTITY_KINDS) | ROW_FIELDS | _codes()
     known |= ANSWER | {"nodes", "edges", "page", "span", "#", "edges[2]", INFERRED, "runbooks/rollback"}
     known |= {"tools/deploy"}
     words = {word for word in _code(TEXT) if not word.startswith("wikimcp ")}

@@ -308,7 +308,9 @@ def test_the_hook_imports_no_protocol_library(place: Place) -> None:
     script = (
         "import json, sys\nfrom wikimcp.cli import main\nmain(sys.argv[1:])\n"
         "print(json.dumps([name for name in sys.modules if name.split('.')[0] in "
-        "('mcp', 'starlette', 'uvicorn', 'rdflib', 'networkx', 'anyio', 'rich')]), file=sys.stderr)"
+        "('mcp', 'starlette', 'uvicorn', 'rdflib', 'networkx', 'anyio', 'rich')"
+        " or name in ('wikimcp.tools.traverse', 'wikimcp.tools.sparql_query')]),"
+        " file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "hook", "claude-code"],

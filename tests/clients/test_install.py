@@ -351,6 +351,22 @@ def test_an_edited_skill_and_foreign_entries_stay(run: Run, project: Path) -> No
     assert json.loads(settings.read_text("utf-8")) == {"model": "x"}
 
 
+@pytest.mark.parametrize(("client", "folder"), [("claude-code", ".claude"), ("antigravity", ".agents")])
+def test_the_skill_that_writes_a_graph_comes_when_asked_for_and_goes_with_the_rest(
+    run: Run, project: Path, client: str, folder: str
+) -> None:
+    skill = project / folder / "skills" / "wiki-extractor" / "SKILL.md"
+    _install(run, client)
+    assert not skill.exists()
+    _install(run, client, "--with-extractor")
+    shipped = (ROOT / "skills" / "wiki-extractor" / "SKILL.md").read_text("utf-8")
+    assert skill.read_text("utf-8").startswith(shipped)
+    _install(run, client)
+    assert skill.exists()  # what was asked for once stays
+    assert run("uninstall", client)[0] == 0
+    assert not (project / folder).exists()
+
+
 def test_text_around_the_block_stays(run: Run, project: Path) -> None:
     _install(run, "claude-code")
     file = project / "CLAUDE.md"

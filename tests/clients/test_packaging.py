@@ -102,28 +102,48 @@ def test_a_hook_of_the_plugin_is_silent_where_wikimcp_is_not_installed(event: st
     assert (done.returncode, done.stdout) == (0, b"hook claude-code\n")
 
 
+ENTRY_KEYS = {"$schema", "name", "title", "description", "version", "packages", "remotes", "repository"}
+ENTRY_KEYS |= {"websiteUrl", "icons", "_meta"}
+PACKAGE_KEYS = {"registryType", "registryBaseUrl", "identifier", "version", "runtimeHint", "transport"}
+PACKAGE_KEYS |= {"runtimeArguments", "packageArguments", "environmentVariables", "fileSha256"}
+INPUT_KEYS = {"description", "format", "isRequired", "isSecret", "value", "default", "choices", "placeholder"}
+INPUT_KEYS |= {"variables"}
+
+
 def test_the_registry_entry_keeps_the_rules_of_its_schema() -> None:
+    """Those of the released schema 2025-12-11 and of the official registry's requirements."""
     server = _json(PACKAGING / "server.json")
-    assert set(server) <= {
-        "$schema",
-        "name",
-        "title",
-        "description",
-        "version",
-        "packages",
-        "remotes",
-        "repository",
-    }
-    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
-    assert 1 <= len(server["description"]) <= 100
+    assert server["$schema"].endswith("/schemas/2025-12-11/server.schema.json")
+    assert set(server) <= ENTRY_KEYS and {"name", "description", "version"} <= set(server)
+    space, _, name = server["name"].partition("/")
+    labels = space.split(".")
+    assert 3 <= len(server["name"]) <= 200 and len(labels) >= 2
+    assert all(re.fullmatch(r"[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?", label) for label in labels)
+    assert re.fullmatch(r"[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?", name)
+    assert 1 <= len(server["description"]) <= 100 and 1 <= len(server["title"]) <= 100
+    assert re.fullmatch(r"\d+\.\d+\.\d+[a-z0-9.+-]*", server["version"]), "one release, no range"
     (package,) = server["packages"]
-    assert {"registryType", "identifier", "transport"} <= set(package)
+    assert set(package) <= PACKAGE_KEYS and {"registryType", "identifier", "transport", "version"} <= set(
+        package
+    )
     assert package["transport"] == {"type": "stdio"} and package["registryType"] == "pypi"
+    assert package["registryBaseUrl"] == "https://pypi.org" and package["runtimeHint"] == "uvx"
     for argument in package["packageArguments"]:
+        assert set(argument) <= INPUT_KEYS | {"type", "valueHint", "isRepeated"}
         assert argument["type"] == "positional" and ("value" in argument or "valueHint" in argument)
     for variable in package["environmentVariables"]:
+        assert set(variable) <= INPUT_KEYS | {"name"}
         assert variable["name"].startswith("WIKIMCP_")
-        assert variable.get("format", "string") in ("string", "number", "boolean", "filepath")
+    for given in (*package["packageArguments"], *package["environmentVariables"]):
+        assert given.get("format", "string") in ("string", "number", "boolean", "filepath")
+        assert all(isinstance(given.get(key, False), bool) for key in ("isRequired", "isSecret"))
+        assert "default" not in given or given["default"] in given.get("choices", [given["default"]])
+
+
+def test_the_readme_bears_the_name_that_the_registry_looks_for() -> None:
+    """The registry believes in a package of the Python index whose description has this mark."""
+    readme = (ROOT / PROJECT["project"]["readme"]).read_text(encoding="utf-8")
+    assert re.findall(r"mcp-name: *(\S+)", readme) == [_json(PACKAGING / "server.json")["name"]]
 
 
 def test_the_bundle_holds_what_uv_installs_from(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import yaml
 
 from wikimcp.clients.skill_file import SKILL, SkillFile, shipped_skill
 from wikimcp.clients.wiring import Wiring, standing_instructions
-from wikimcp.tools.contract import AnyTool, IndexStamp
+from wikimcp.tools.contract import IndexStamp
 from wikimcp.tools.registry import TOOLS, load
 from wikimcp.tools.schemas import input_schema, output_schema
 
@@ -32,13 +32,6 @@ NO_NAMES = {"wikimcp", "slug @ version"}
 """What stands in code besides names of the contract: the server, and the form of a citation."""
 
 
-def _built() -> Iterator[AnyTool]:
-    for name in TOOLS:
-        tool = load(name)
-        if tool is not None:
-            yield tool
-
-
 def _words(schema: Any) -> Iterator[str]:
     """Every property and every choice in a JSON schema."""
     if isinstance(schema, dict):
@@ -53,11 +46,11 @@ def _words(schema: Any) -> Iterator[str]:
 
 def _known() -> set[str]:
     words = set(TOOLS) | NO_NAMES
-    for tool in _built():
+    for tool in map(load, TOOLS):
         words |= set(_words(input_schema(tool))) | set(_words(output_schema(tool)))
     words |= {field.alias or name for name, field in IndexStamp.model_fields.items()}
     words |= set(_words(IndexStamp.model_json_schema()))
-    return words | {name for tool, names in ARGUMENTS.items() if load(tool) is None for name in names}
+    return words
 
 
 def _code(text: str) -> set[str]:
@@ -92,11 +85,7 @@ def test_the_check_sees_a_name_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_every_argument_belongs_to_the_tool_it_is_named_with(name: str) -> None:
-    tool = load(name)
-    if tool is None:
-        assert name in TOOLS
-        return
-    assert set(input_schema(tool)["properties"]) >= ARGUMENTS[name]
+    assert set(input_schema(load(name))["properties"]) >= ARGUMENTS[name]
 
 
 def test_the_skill_says_what_it_has_to() -> None:

@@ -76,9 +76,10 @@ class LaterService(TinyService):
     """A service with a briefing and a graph."""
 
     def briefing(self, arguments: Mapping[str, Any], caller: Caller) -> BriefingAnswer:
-        return BriefingAnswer(
-            f"# {arguments['prompt']}", {"arguments": dict(arguments), "caller": caller.name}
-        )
+        return BriefingAnswer(f"# {arguments['prompt']}", {})
+
+    def briefing_data(self, arguments: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+        return {"arguments": dict(arguments), "caller": caller.name}
 
     def graph(self, caller: Caller) -> dict[str, Any]:
         return {"nodes": [], "edges": [], "caller": caller.name}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.index.test_git_history import ENV
 from wikimcp.cli.run import main
+from wikimcp.markdown.identity import derived_id
 
 PUMP = "---\nid: 01PUMP\n---\n# Pump\n\nThe valve closes at 40 C.\n"
 GOOD = '[when](cite://01PUMP/Pump "closes at 40 C")'
@@ -74,3 +78,28 @@ def test_a_page_that_is_none_is_an_error(vault: Path, capsys: pytest.CaptureFixt
     assert main(["cite", "verify", "nopage"]) == 1
     assert "not_found" in capsys.readouterr().err
     assert main(["cite", "look"]) == 2
+
+
+def test_a_fresh_clone_tells_a_renamed_page_from_a_missing_one(
+    vault: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=tmp_path, env=dict(ENV), check=True, capture_output=True)
+
+    old = derived_id("engine")
+    (vault / "engine.md").write_text("# Engine\n\nIt runs at 90 C and no more than that.\n")
+    (vault / "bad.md").write_text(f'# Bad\n\n[hot](cite://{old}/Engine "runs at 90 C")\n')
+    git("init", "-q")
+    git("add", "docs")
+    git("commit", "-q", "-m", "First")
+    git("mv", "docs/engine.md", "docs/motor.md")
+    git("commit", "-q", "-m", "Renamed")
+    assert main(["cite", "verify", "--json"]) == 1
+    [row] = json.loads(capsys.readouterr().out)["citations"]
+    assert (row["status"], row["movedTo"]["slug"], row["currentVersion"]) == ("moved", "motor", 2)
+    for verb in (["page", "motor"], ["search", "runs at 90 C"], ["bundle", "runs at 90 C"]):
+        assert main([*verb, "--json"]) == 0
+        assert '"version": 2' in capsys.readouterr().out.replace("motor @ 2", '"version": 2')

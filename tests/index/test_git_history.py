@@ -64,7 +64,11 @@ def repo(tmp_path: Path) -> Repo:
 
 def history_of(repo: Repo, state: Path) -> GitHistory:
     state.mkdir(exist_ok=True)
-    return GitHistory(state, repo.docs, ENV)
+    return history_in(state, repo.docs)
+
+
+def history_in(state: Path, docs: Path, env: Mapping[str, str] = ENV) -> GitHistory:
+    return GitHistory(state, docs, env, slug=lambda path: path.removesuffix(".md"))
 
 
 def counted(repo: Repo, state: Path) -> dict[str, int]:
@@ -176,9 +180,9 @@ def test_nothing_is_known_without_a_repository_a_commit_or_the_whole_history(
         check=True,
         capture_output=True,
     )
-    history = GitHistory(tmp_path / "state", tmp_path / "shallow" / "docs", ENV)
+    history = history_in(tmp_path / "state", tmp_path / "shallow" / "docs")
     assert not history.refresh(NEVER) and history.counts.commits == {}
-    without_git = GitHistory(tmp_path / "none", repo.docs, {**ENV, "PATH": str(tmp_path / "plain")})
+    without_git = history_in(tmp_path / "none", repo.docs, {**ENV, "PATH": str(tmp_path / "plain")})
     (tmp_path / "none").mkdir()
     assert not without_git.refresh(NEVER) and without_git.counts.commits == {}
 
@@ -189,7 +193,7 @@ def test_a_linked_work_tree_has_its_own_head(repo: Repo, tmp_path: Path) -> None
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"), "-b", "linked")
     repo.write("a.md", "two")
     repo.commit()
-    linked = GitHistory(tmp_path, tmp_path / "linked" / "docs", ENV)
+    linked = history_in(tmp_path, tmp_path / "linked" / "docs")
     assert linked.refresh(NEVER) and linked.counts.commits == {"a.md": 1}
     assert counted(repo, tmp_path) == {"a.md": 2}
 
@@ -238,7 +242,7 @@ def test_variables_of_git_itself_do_not_lead_elsewhere(repo: Repo, tmp_path: Pat
     repo.write("a.md", "one")
     repo.commit()
     elsewhere = {"GIT_DIR": str(tmp_path), "GIT_WORK_TREE": str(tmp_path), "GIT_INDEX_FILE": "x"}
-    history = GitHistory(tmp_path, repo.docs, {**ENV, **elsewhere})
+    history = history_in(tmp_path, repo.docs, {**ENV, **elsewhere})
     assert history.refresh(NEVER) and history.counts.commits == {"a.md": 1}
 
 
@@ -251,7 +255,7 @@ def test_a_stopped_server_does_not_wait_for_git(repo: Repo, tmp_path: Path) -> N
     (slow / "git").chmod(0o755)
     stop = threading.Event()
     stop.set()
-    history = GitHistory(tmp_path, repo.docs, {**ENV, "PATH": f"{slow}:{ENV['PATH']}"})
+    history = history_in(tmp_path, repo.docs, {**ENV, "PATH": f"{slow}:{ENV['PATH']}"})
     assert not history.refresh(stop) and history.counts.commits == {}
 
 
@@ -323,19 +327,6 @@ def test_a_server_takes_over_git_s_numbers_and_no_citation_turns_stale(wiki: Liv
 
 def reading(wiki: LiveWiki) -> Reading:
     return wiki.service.keeper.reading()
-
-
-def test_a_move_that_is_not_committed_forgets_no_version(wiki: LiveWiki) -> None:
-    vault_git(wiki, "init", "-q", "-b", "main")
-    for number in range(3):
-        wiki.write("a.md", f"# A\n\nText {number}.\n")
-        vault_git(wiki, "add", "-A")
-        vault_git(wiki, "commit", "-q", "-m", "More text")
-    until(lambda: version(wiki) == 3, "the versions of git are there")
-    vault_git(wiki, "mv", "a.md", "b.md")
-    until(lambda: reading(wiki).moved_slug("a") is not None, "the move is seen")
-    moved = reading(wiki).moved_slug("a")
-    assert moved is not None and reading(wiki).newest_version(moved) == 3
 
 
 def test_a_subject_is_not_told_when_the_commit_touched_a_withheld_page(wiki: LiveWiki) -> None:

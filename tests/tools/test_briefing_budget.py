@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 
 from tests.tools.briefing_wiki import PAGES, brief
 from tests.tools.bundle_wiki import SAMPLE_VAULT, BundleWiki, wiki_of
+from wikimcp.markdown.tokens import count_tokens
+from wikimcp.models import Caller
 
 NAMES = [
     *("hot", "hub", "gears", "levers", "long", "fenced", "kiln", "ash", "forged", "日本語", "crlf", "empty"),
@@ -79,3 +83,44 @@ def test_the_sample_vault_fills_every_budget_and_exceeds_none(sample: BundleWiki
     if budget == 24_000:
         assert {item["included"] for item in facts["items"]} == {"full"}
         assert facts["coverage"]["leftOut"] == 0
+
+
+def as_data(wiki: BundleWiki, **asked: object) -> dict[str, Any]:
+    """Ask for a briefing as JSON and check that what a program receives is within the budget."""
+    data = wiki.service.briefing_data(asked, Caller())
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    assert count_tokens(body) <= data["budgetTokens"] == asked["budget"]
+    assert abs(data["usedTokens"] - count_tokens(body)) <= 1  # its own digits are in it
+    return data
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    prompt=st.sampled_from(PROMPTS),
+    pins=st.lists(st.sampled_from(NAMES), max_size=30),
+    clusters=st.lists(st.sampled_from(CLUSTERS), max_size=12),
+    budget=st.one_of(st.integers(200, 400), st.integers(200, 24_000)),
+)
+def test_as_json_no_mix_is_over_its_budget_either(
+    wiki: BundleWiki, prompt: str, pins: list[str], clusters: list[str], budget: int
+) -> None:
+    asked = {"prompt": prompt, "pins": pins or ["gears"], "clusters": clusters, "budget": budget}
+    first = as_data(wiki, **asked)
+    assert first == as_data(wiki, **asked)
+    assert "osprey" not in json.dumps(first)
+
+
+@pytest.mark.parametrize("budget", [200, 250, 333, 500, 999, 1_500, 3_000, 6_000, 24_000])
+def test_as_json_the_sample_vault_fills_its_budget_too(sample: BundleWiki, budget: int) -> None:
+    data = as_data(
+        sample,
+        prompt="I am about to change how bookings are paid.",
+        pins=["architecture rules", "Rollback", "team-hub", *(f"unknown {n}" * 9 for n in range(12))],
+        clusters=["operations", "money"],
+        budget=budget,
+    )
+    assert data["warnings"] or data["notes"]
+    if 1_500 <= budget <= 6_000:
+        assert data["usedTokens"] > 0.75 * budget and data["items"]
+    if budget == 24_000:
+        assert {item["included"] for item in data["items"]} == {"full"}

@@ -307,7 +307,7 @@ def test_warnings_leave_room_for_what_was_found(wiki: BundleWiki) -> None:
     text, facts = brief(wiki, pins=[*(f"unknown page number {n}" for n in range(24)), "levers"], budget=500)
     assert slugs(facts) == ["mill/levers"] and facts["items"][0]["included"] == "full"
     assert re.search(r"note: \d+ more warnings and notes were left out", text)
-    assert len(facts["warnings"]) == 24
+    assert 0 < len(facts["warnings"]) < 24 and facts["notes"][-1].endswith("were left out")
 
 
 def test_line_ends_and_empty_pages_are_no_trouble(wiki: BundleWiki) -> None:

@@ -59,6 +59,19 @@ def test_an_edit_makes_stale_what_it_touched_and_nothing_else(wiki: LiveWiki) ->
     assert "movedTo" not in row
 
 
+def test_a_page_that_was_cited_whole_has_no_nearest_passage(wiki: LiveWiki) -> None:
+    """Its introduction, which is its own text, is not what was cited; of a section without others it is."""
+    text = PUMP.partition("---\n# ")[2]
+    whole = span_sha256(f"# {text}")[:16]
+    valves = span_sha256(text[text.index("## Valves") :])[:16]
+    cited = [f"cite://01PUMP/Pump?h={whole}", f"cite://01PUMP/Pump/Valves?h={valves}"]
+    assert [row["status"] for row in verify(wiki, *cited)] == ["current", "current"]
+    wiki.write("pump.md", PUMP.replace("40 C", "45 C"))
+    page, section = verify(wiki, *cited)
+    assert (page["status"], section["status"]) == ("stale", "stale")
+    assert "nearest" not in page and "closes at 45 C" in section["nearest"]["text"]
+
+
 def test_a_moved_span_and_a_moved_page_are_told_with_their_new_place(wiki: LiveWiki) -> None:
     wiki.write("pump.md", PUMP.replace("## Valves", "## Lids"))
     [row] = wiki.call("list_stale_citations")["citations"]

@@ -34,7 +34,7 @@ def wiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveWiki]:
 
 def ask(wiki: LiveWiki, tool: str, **arguments: object) -> Answer:
     answer = wiki.service.call(tool, arguments, Caller())
-    schema = output_schema(load(tool))  # type: ignore[arg-type]
+    schema = output_schema(load(tool))
     assert schema is not None and answer.structured is not None
     validator(schema).validate(answer.structured)
     assert set(answer.structured) <= set(schema["properties"])

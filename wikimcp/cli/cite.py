@@ -56,7 +56,7 @@ def cite(arguments: argparse.Namespace) -> int:
     checked = 0
     found: list[Row] = []
     notes: list[str] = []
-    with opened(settings, vectors="none") as service:
+    with opened(settings, vectors="none", whole_history=True) as service:
         for page in arguments.pages or [""]:
             file = _file_named(page)
             root = service.keeper.store.adapter.source_root.resolve()

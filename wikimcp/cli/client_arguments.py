@@ -31,6 +31,11 @@ def add_client_verbs(verbs: Verbs) -> None:
     install.add_argument(
         "--command", metavar="COMMAND", help="how the client starts wikimcp (default: this installation)"
     )
+    install.add_argument(
+        "--with-extractor",
+        action="store_true",
+        help="write the skill wiki-extractor too, for Claude Code and Antigravity",
+    )
     _add_briefed(install)
     uninstall = verbs.add(
         "uninstall",

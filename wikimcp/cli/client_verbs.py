@@ -35,6 +35,7 @@ def install(arguments: argparse.Namespace) -> int:
         options=_options(flags),
         pins=tuple(arguments.pin or ()),
         clusters=tuple(arguments.cluster or ()),
+        extractor=arguments.with_extractor,
     )
     return _carry_out(arguments, client, plan_install(client, project, wiring), done="installed")
 

@@ -7,6 +7,7 @@ one JSON object and leaves with exit code 0: a client may take any other for a r
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -50,6 +51,7 @@ class _Output:
 
 def hook(arguments: argparse.Namespace) -> int:
     """Brief the session that stdin tells of; returns 0."""
+    gc.disable()  # a process of half a second: looking for garbage is a tenth of its work
     output = _Output()
     worker = threading.Thread(target=_work, args=(arguments, output), daemon=True)
     worker.start()
@@ -130,13 +132,14 @@ def _made_here(arguments: argparse.Namespace, given: HookSettings, request: Brie
         flags.setdefault("vault", given.vault)
     settings = load_settings(flags)
     from wikimcp.app import build_service
+    from wikimcp.index.history import GLANCE_SECONDS
 
     service = build_service(settings, background=False)
     too_long = threading.Timer(INDEX_SECONDS, service.close)  # ends a build in good order
     too_long.daemon = True
     too_long.start()
     try:
-        service.wait_ready("floor")
+        service.wait_ready("floor", history_seconds=GLANCE_SECONDS)
         if not service.ready():
             raise Unavailable("the index is still being made", hint="`wikimcp index` makes it now.")
         return _briefing(service, request, local_caller(settings))
@@ -147,7 +150,7 @@ def _made_here(arguments: argparse.Namespace, given: HookSettings, request: Brie
 
 def _briefing(service: WikiService, request: BriefingRequest, caller: Caller) -> str:
     """Return what get_briefing says; where that tool is not there, a bundle for the prompt."""
-    if "get_briefing" in {tool.name for tool in service.tools()}:
+    if "get_briefing" not in service.off_tools():
         return service.call("get_briefing", request.arguments(), caller).text
     if not request.prompt:
         return ""

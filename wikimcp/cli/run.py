@@ -23,7 +23,7 @@ from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
 from wikimcp.cli.sparql import sparql
 from wikimcp.errors import Internal, SettingsError, VaultError, WikimcpError
-from wikimcp.settings import debug_wanted, few_malloc_arenas, one_blas_thread
+from wikimcp.settings import debug_wanted, few_malloc_arenas, no_pydantic_plugins, one_blas_thread
 
 _VERBS = {
     "serve": verbs.serve,
@@ -58,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         one_blas_thread()
         few_malloc_arenas()
+        no_pydantic_plugins()
         code = _run(words)
         sys.stdout.flush()
         return code

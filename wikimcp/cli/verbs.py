@@ -39,17 +39,22 @@ def local_caller(settings: Settings) -> Caller:
 
 
 @contextmanager
-def opened(settings: Settings, *, vectors: str, quiet: bool = True) -> Iterator[WikiService]:
+def opened(
+    settings: Settings, *, vectors: str, quiet: bool = True, whole_history: bool = False
+) -> Iterator[WikiService]:
     """Open a vault, wait until its index answers, close it at the end.
 
-    ``vectors`` says how far to wait, as in ``WikiService.wait_ready``.
+    ``vectors`` says how far to wait, as in ``WikiService.wait_ready``; ``whole_history`` that git's is read
+    however long it is.
     """
     from wikimcp.app import build_service
+    from wikimcp.index.history import COMMAND_SECONDS, PASS_SECONDS
 
     service = build_service(settings, background=False)
+    seconds = PASS_SECONDS if whole_history else COMMAND_SECONDS
     try:
         with StageProgress(quiet=quiet) as progress:
-            service.wait_ready(vectors, progress)
+            service.wait_ready(vectors, progress, history_seconds=seconds)
         yield service
     finally:
         service.close()
@@ -160,6 +165,7 @@ def manifest(arguments: argparse.Namespace) -> int:
 def index(arguments: argparse.Namespace) -> int:
     """Bring the index up to date, or build it anew, with progress on stderr."""
     from wikimcp.app import build_service
+    from wikimcp.index.history import PASS_SECONDS
 
     settings = settings_of(arguments)
     service = build_service(settings, background=False)
@@ -167,7 +173,7 @@ def index(arguments: argparse.Namespace) -> int:
         with StageProgress() as progress:
             if arguments.rebuild:
                 service.rebuild(progress)
-            service.wait_ready("none", progress)
+            service.wait_ready("none", progress, history_seconds=PASS_SECONDS)
             service.verify(progress)
             service.wait_ready("all", progress)
         status = service.status(local_caller(settings))

@@ -15,7 +15,7 @@ from typing import Any
 from wikimcp.clients.hook_events import BadHookInput, HookEvent, text_of
 from wikimcp.clients.marks import Mark
 from wikimcp.clients.parts import JsonEntry, Part
-from wikimcp.clients.skill_file import SKILL, SkillFile
+from wikimcp.clients.skill_file import skills_in
 from wikimcp.clients.text_blocks import TextBlock
 from wikimcp.clients.wiring import Wiring, server_entry, standing_instructions
 
@@ -34,7 +34,7 @@ def parts(wiring: Wiring) -> Sequence[Part]:
             ("wikimcp-briefing",),
             lambda mark: {"PreInvocation": _handlers(wiring, mark)},
         ),
-        SkillFile(f".agents/skills/{SKILL}/SKILL.md"),
+        *skills_in(".agents/skills", extractor=wiring.extractor),
         TextBlock("AGENTS.md", lambda _: standing_instructions(wiring)),
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from wikimcp.clients.hook_events import BadHookInput, HookEvent, text_of
 from wikimcp.clients.parts import JsonEntry, Part
-from wikimcp.clients.skill_file import SKILL, SkillFile
+from wikimcp.clients.skill_file import skills_in
 from wikimcp.clients.text_blocks import TextBlock
 from wikimcp.clients.wiring import Wiring, server_entry, standing_instructions
 
@@ -38,7 +38,7 @@ def parts(wiring: Wiring) -> Sequence[Part]:
             lambda mark: {"matcher": "|".join(_BRIEFED_AGAIN), "hooks": [wiring.hook(CLIENT, mark)]},
             item=True,
         ),
-        SkillFile(f".claude/skills/{SKILL}/SKILL.md"),
+        *skills_in(".claude/skills", extractor=wiring.extractor),
         TextBlock("CLAUDE.md", lambda _: standing_instructions(wiring)),
     )
 

@@ -1,4 +1,8 @@
-"""Codex: the server as a table in `.codex/config.toml` (read in projects that the user trusts)."""
+"""Codex: the server as a table in `.codex/config.toml` (read in projects that the user trusts).
+
+As its documentation has it on the pages "Model Context Protocol" and "Configuration Reference": a table
+`mcp_servers.NAME` with `command` and `args`. Its ten seconds for the start of a server are plenty.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Cursor: the server in `.cursor/mcp.json`, under the key `mcpServers`."""
+"""Cursor: the server in `.cursor/mcp.json`, under the key `mcpServers`.
+
+As its documentation has it on the page "Model Context Protocol (MCP)": a project's file, read beside the
+user's own; a local server has `type` stdio, `command` and `args`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Gemini CLI: the server in `.gemini/settings.json`, under the key `mcpServers`."""
+"""Gemini CLI: the server in `.gemini/settings.json`, under the key `mcpServers`.
+
+As its documentation has it on the page "MCP servers with Gemini CLI": `command` and `args` make a local
+server. `trust` is left unset, so that the user is asked.
+"""
 
 from __future__ import annotations
 

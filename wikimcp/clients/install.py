@@ -16,7 +16,7 @@ CLIENTS: Mapping[str, Callable[[Wiring], Sequence[Part]]] = {
 }
 """Every client, with what is written for it."""
 
-_NOBODY = Wiring(command=("wikimcp",), vault="")
+_NOBODY = Wiring(command=("wikimcp",), vault="", extractor=True)
 
 
 @dataclass(frozen=True, slots=True)

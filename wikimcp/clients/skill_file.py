@@ -14,7 +14,7 @@ from pathlib import Path
 from wikimcp.clients.marks import Mark
 from wikimcp.clients.parts import InstallRefused, Removed
 
-SKILL = "wiki-context"
+SKILL, EXTRACTOR = "wiki-context", "wiki-extractor"
 _CLOSING = re.compile(r"\n<!-- wikimcp:skill ([a-z0-9]+) ([0-9a-f]{16}) [^\n]*-->\n?\Z")
 
 
@@ -64,6 +64,15 @@ class SkillFile:
         """Tell whether the skill is there and whose it is."""
         owner, _ = _owner(text)
         return "by hand" if owner == "by hand" else "installed"
+
+
+def skills_in(folder: str, *, extractor: bool) -> list[SkillFile]:
+    """Return the skills for a client's folder of skills.
+
+    The one that writes a graph is for those who ask for it: every skill costs each session a few words.
+    """
+    names = [SKILL, EXTRACTOR] if extractor else [SKILL]
+    return [SkillFile(f"{folder}/{name}/SKILL.md", name) for name in names]
 
 
 def _closed(body: str, mark: Mark) -> str:

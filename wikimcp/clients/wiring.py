@@ -20,13 +20,17 @@ HOOK_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """``command`` starts wikimcp (program, first arguments), ``options`` go on; ``vault`` is absolute."""
+    """``command`` starts wikimcp (program, first arguments), ``options`` go on; ``vault`` is absolute.
+
+    ``extractor``: the skill that writes a graph for the wiki goes along too.
+    """
 
     command: tuple[str, ...]
     vault: str
     options: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
+    extractor: bool = False
 
     def server(self, mark: Mark, **more: str) -> dict[str, Any]:
         """Return the entry of the server as most clients take it, ``more`` keys first."""

@@ -71,10 +71,13 @@ class RestRoutes:
         arguments = await arguments_of(request)
         shape = _choice("format", arguments.pop("format", "md"), BRIEFING_FORMATS)
         caller = self._calls.caller_of(request)
+        if shape == "json":
+            data = await self._calls.run(
+                "the briefing", lambda: self._service.briefing_data(arguments, caller)
+            )
+            return json_answer(request, data)
         answer = await self._calls.run("the briefing", lambda: self._service.briefing(arguments, caller))
-        if shape == "md":
-            return text_answer(request, clean_text(answer.markdown), MARKDOWN)
-        return json_answer(request, answer.data)
+        return text_answer(request, clean_text(answer.markdown), MARKDOWN)
 
     async def manifest(self, request: Request) -> Response:
         """Answer with what this wiki is."""

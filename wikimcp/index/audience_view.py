@@ -26,6 +26,7 @@ from wikimcp.index.records import PageBody, PageRecord, links_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import IndexDamaged, Stale
 from wikimcp.index.visible import VisiblePages
+from wikimcp.markdown.identity import derived_id
 from wikimcp.models import ANONYMOUS, Audience, Diagnostic, Link, LinkKind, Section
 from wikimcp.ports import Ids, LexicalHits, LexicalSearcher, VaultAdapter, Vectors
 from wikimcp.retrieval.merge import merge_hits
@@ -97,6 +98,11 @@ class View:
     def all_clashes(self) -> Iterable[tuple[PageRecord, Diagnostic]]:
         """Yield (page, diagnostic) of all pages that share a name."""
         return self._visible.clashes()
+
+    @cached_property
+    def undeclared_ids(self) -> Mapping[str, str]:
+        """Paths by the ids that pages had before they declared another."""
+        return {derived_id(page.slug): page.path for page in self.pages if not page.id_derived}
 
     @cached_property
     def clusters(self) -> Mapping[str, Cluster]:

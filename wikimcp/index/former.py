@@ -40,6 +40,16 @@ def path_of_former_slug(ledger: Path, slug: str) -> str:
     return _asked(ledger, ask, "")
 
 
+def paths_now(ledger: Path, paths: Sequence[str]) -> dict[str, str]:
+    """Return where the pages that were renamed from these paths lie now, by former path."""
+
+    def ask(connection: sqlite3.Connection) -> dict[str, str]:
+        found = ((path, _followed(connection, path)) for path in paths)
+        return {path: now for path, now in found if now != path}
+
+    return _asked(ledger, ask, {})
+
+
 def counted_version(ledger: Path, path: str) -> int:
     """Return how many versions of a page the ledger has counted; 0 when it knows nothing of it."""
 

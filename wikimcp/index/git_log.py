@@ -38,6 +38,8 @@ _LOG = (
     *("--no-color", "--no-notes", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-relative"),
     "--format=%x01%H%x02%cI%x02%an%x02%s",
 )
+OUTSIDE = "/"
+"""What the path of a file outside of the folder begins with; the rest is its path in the repository."""
 _CHUNK = 1 << 16
 _MOST_BLOB = 64 * 2**20
 
@@ -130,13 +132,17 @@ class Repository:
             raise
         return True
 
-    def commits(self, old: str, new: str, *, stop: threading.Event, seconds: float) -> Iterator[Commit]:
-        """Yield the commits that touched the folder, parents first, from ``old`` (empty: all) to ``new``.
+    def commits(
+        self, old: str, new: str, suffixes: Iterable[str], *, stop: threading.Event, seconds: float
+    ) -> Iterator[Commit]:
+        """Yield the commits of files with these endings, parents first, from ``old`` (empty: all) to ``new``.
 
-        Paths are relative to the folder. Raises GitError.
+        Those of the whole repository, so that a file that was moved into the folder keeps its history.
+        Paths are relative to the folder, or begin with ``OUTSIDE``. Raises GitError.
         """
         span = f"{old}..{new}" if old else new
-        yield from _parsed(_tokens(self._run((*_LOG, span, "--", "."), stop, seconds)), self.prefix)
+        files = [f":(top,icase)*{suffix}" for suffix in suffixes]
+        yield from _parsed(_tokens(self._run((*_LOG, span, "--", *files), stop, seconds)), self.prefix)
 
     def tree(self, commit: str, *, stop: threading.Event, seconds: float) -> dict[str, str]:
         """Return the object id of every file of the folder in a commit, by path. Raises GitError."""
@@ -313,11 +319,16 @@ def _parsed(tokens: Iterator[str], prefix: str) -> Iterator[Commit]:
         path = next(tokens, "")
         if status[0] in "RC" and status[1:].isdigit():
             before, path = path, next(tokens, "")
-            changes.append(Change(status[0], path.removeprefix(prefix), before.removeprefix(prefix)))
+            changes.append(Change(status[0], _placed(path, prefix), _placed(before, prefix)))
         else:  # a merge has a letter for each parent
-            changes.append(Change(status[-1], path.removeprefix(prefix)))
+            changes.append(Change(status[-1], _placed(path, prefix)))
     if header is not None:
         yield _commit(header, changes)
+
+
+def _placed(path: str, prefix: str) -> str:
+    """Return a path as seen from the folder."""
+    return path[len(prefix) :] if path.startswith(prefix) else OUTSIDE + path
 
 
 def _commit(header: str, changes: Sequence[Change]) -> Commit:

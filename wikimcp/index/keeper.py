@@ -17,6 +17,7 @@ from wikimcp.index.changes import other_content
 from wikimcp.index.dense_state import DenseState
 from wikimcp.index.embedding import EmbedderVectors
 from wikimcp.index.freshness import Freshness
+from wikimcp.index.history import COMMAND_SECONDS, PASS_SECONDS
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
@@ -358,14 +359,16 @@ class IndexKeeper:
             loaded = True
             pause = _BETWEEN_COMMITS
             try:
-                self.number(anew=leads)
+                self.number(seconds=PASS_SECONDS if leads else 0)
             except Exception:
                 log.exception("reading the history of versions failed")
 
-    def number(self, *, anew: bool) -> None:
-        """Take over the versions that are kept; with ``anew`` bring them in line with git first."""
+    def number(self, *, seconds: float) -> None:
+        """Take over the versions that are kept, brought in line with git first if there is time for it."""
         history = self.store.history
-        if history is not None and (history.refresh(self._stop) if anew else history.load()):
+        if history is None:
+            return
+        if history.refresh(self._stop, seconds=seconds) if seconds else history.load():
             self.store.renumber()
             self._announce()
 
@@ -406,11 +409,18 @@ class IndexKeeper:
         drafts = self.store.keeps_drafts
         return [page for page in snapshot.records.values() if drafts or not page.withheld]
 
-    def wait(self, *, vectors: str = "floor", report: Report | None = None) -> None:
+    def wait(
+        self,
+        *,
+        vectors: str = "floor",
+        history_seconds: float = COMMAND_SECONDS,
+        report: Report | None = None,
+    ) -> None:
         """Do the work of the background here and now.
 
         ``vectors`` says how far: ``none`` is the lexical index, ``floor`` the first embedder's
-        vectors, ``all`` those of the better one too. Raises what keeps the index from being made.
+        vectors, ``all`` those of the better one too. Reading git's history may take ``history_seconds``.
+        Raises what keeps the index from being made.
         """
         while not self._settled.is_set() and not self._stop.is_set():
             if not self._threads:
@@ -421,7 +431,7 @@ class IndexKeeper:
         if self._failure is not None:
             raise self._failure
         if not self._threads:
-            self.number(anew=vectors == "all")
+            self.number(seconds=history_seconds)
         wanted = {"none": (), "floor": (self.floor,), "all": (self.floor, self.better)}[vectors]
         for embedder in wanted:
             while embedder is not None and not self._stop.is_set() and self._lacking(embedder):

@@ -18,7 +18,10 @@ from wikimcp.ports import LexicalSearcher
 
 _MOST_CARRIED = 4  # audiences whose lists are carried over; the others are made when asked for
 _MOST_INSERTED = 200
-_KEPT = ("generation", "catalog", "searcher", "hidden", "ledger", "attachments", "complete", "sidecars")
+_KEPT = (
+    *("generation", "catalog", "searcher", "hidden", "ledger", "attachments", "complete", "sidecars"),
+    "moves",
+)
 _path = attrgetter("path")
 
 
@@ -37,7 +40,8 @@ class Progress:
 class Snapshot:
     """All records of one generation, withheld ones too, with the searchers of its commit.
 
-    ``hidden`` searches pages that not everybody may see; None while there has been none.
+    ``hidden`` searches pages that not everybody may see; None while there has been none. ``moves`` tells
+    of pages whose move is not committed yet the path that git knows them by.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Snapshot:
         attachments: frozenset[str] = frozenset(),
         complete: bool = True,
         sidecars: SidecarFiles | None = None,
+        moves: Mapping[str, str] | None = None,
     ) -> None:
         self.generation = generation
         self.records = records
@@ -62,6 +67,7 @@ class Snapshot:
         self.attachments = attachments
         self.complete = complete
         self.sidecars = sidecars or SidecarFiles()
+        self.moves: Mapping[str, str] = moves or {}
         self._visible: dict[Audience, list[PageRecord]] = {}
 
     def changed(
@@ -84,12 +90,19 @@ class Snapshot:
         return self.changed(removed=[self.records[path] for path in paths if path in self.records])
 
     def numbered(
-        self, version: Callable[[PageRecord], int], fresh: Collection[PageRecord] | None = None
+        self,
+        version: Callable[[PageRecord, str], int],
+        moves: Mapping[str, str],
+        fresh: Collection[PageRecord] | None = None,
     ) -> Snapshot:
-        """Return the snapshot with the versions that a count gives; only ``fresh`` records are looked at."""
-        wanted = ((record, version(record)) for record in (self.records.values() if fresh is None else fresh))
+        """Return the snapshot with ``moves`` and the versions that a count gives, for page and former path.
+
+        Only ``fresh`` records are looked at where no move came or went.
+        """
+        looked_at = self.records.values() if fresh is None or moves != self.moves else fresh
+        wanted = ((record, version(record, moves.get(record.path, ""))) for record in looked_at)
         changed = [record.at_version(number) for record, number in wanted if number != record.version]
-        return self.changed(added=changed) if changed else self
+        return self.changed(added=changed, moves=moves) if changed or moves != self.moves else self
 
     @cached_property
     def newest_rev(self) -> int:

@@ -30,6 +30,7 @@ from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Progress, Snapshot
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.index.state import StateDir
+from wikimcp.index.uncommitted import uncommitted_moves
 from wikimcp.index.writer import IndexWriter, skipped_by_walk
 from wikimcp.index.writer import Progress as Report
 from wikimcp.models import Scan
@@ -108,8 +109,11 @@ class IndexStore:
 
     def _use(self, snapshot: Snapshot, fresh: Collection[PageRecord] | None = None) -> None:
         """Take a snapshot into use; ``fresh`` are its records that the last one had not (None: all)."""
-        if self.history is not None and self.history.counts.commits:
-            snapshot = snapshot.numbered(self.history.counts.version, fresh)
+        if self.history is not None and (counts := self.history.counts).commits:
+            moves = uncommitted_moves(
+                snapshot.records, counts, ledger=snapshot.ledger, there=self.history.there
+            )
+            snapshot = snapshot.numbered(counts.version, moves, fresh)
         self._snapshot = snapshot
         self.loaded.set()
 
@@ -351,8 +355,15 @@ class IndexStore:
             folder=opened,
             ledger=self._ledger,
             sources=self._sources,
-            number=self.history.counts.version if self.history is not None else None,
+            number=self._number,
         )
+
+    def _number(self, page: PageRecord) -> int:
+        """Return the version that a page is shown at."""
+        if self.history is None:
+            return page.version
+        moves = self._snapshot.moves if self._snapshot is not None else {}
+        return self.history.counts.version(page, moves.get(page.path, ""))
 
     # Building
 

@@ -18,13 +18,8 @@ from wikimcp.graph.knowledge import KnowledgeGraph
 from wikimcp.index.audience_view import View
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.dense_state import DenseHits, DenseState
-from wikimcp.index.former import (
-    counted_changes,
-    counted_version,
-    path_of_former_id,
-    path_of_former_slug,
-    paths_of,
-)
+from wikimcp.index.former import counted_changes, counted_version, paths_of
+from wikimcp.index.former_pages import FormerPages
 from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.history import GitHistory
 from wikimcp.index.link_diagnostics import link_diagnostics
@@ -142,18 +137,13 @@ class Reading:
 
     def moved_id(self, canonical_id: str) -> PageRecord | None:
         """Return the visible page that once had an id and has another now."""
-        snapshot = self.view.snapshot
-        path = path_of_former_id(snapshot.ledger, canonical_id) if snapshot.ledger else ""
-        found = self.view.names.paths.get(path)  # also without one: an id that is hidden costs no more
-        if found is not None:
-            self.touched[found.path] = found
-        return found
+        return self._noted(FormerPages(self.view, self.history).by_id(canonical_id))
 
     def moved_slug(self, slug: str) -> PageRecord | None:
         """Return the visible page that once had a slug."""
-        ledger = self.view.snapshot.ledger
-        path = path_of_former_slug(ledger, slug) if ledger else ""
-        found = self.view.names.paths.get(path)
+        return self._noted(FormerPages(self.view, self.history).by_slug(slug))
+
+    def _noted(self, found: PageRecord | None) -> PageRecord | None:
         if found is not None:
             self.touched[found.path] = found
         return found
@@ -166,6 +156,7 @@ class Reading:
         commits = self.history.counts.commits if self.history else {}
         # Until a move is committed, git knows the page by its former path.
         paths = paths_of(ledger, page.path) if commits and page.path not in commits else ()
+        paths = [*paths, self.view.snapshot.moves.get(page.path, "")]
         return max(
             page.version, counted_version(ledger, page.path), *(commits.get(path, 0) for path in paths)
         )
@@ -176,18 +167,20 @@ class Reading:
         A commit's subject is left out when the commit touched anything but pages that are visible here.
         """
         self.touched[page.path] = page
-        touches = self.history.touches(page.path, limit=limit) if self.history else []
+        known_as = self.view.snapshot.moves.get(page.path, page.path)
+        touches = self.history.touches(known_as, limit=limit) if self.history else []
         if not touches:
             ledger = self.view.snapshot.ledger
             counted = counted_changes(ledger, page.path, limit=limit) if ledger else ()
             return [PageChange(version, at) for version, at in counted]
         visible = self.view.names.paths
+        moved = {former: path for path, former in self.view.snapshot.moves.items()}
         changes = [
             PageChange(
                 touch.version,
                 touch.at,
                 touch.author,
-                touch.subject if all(path in visible for path in touch.paths) else "",
+                touch.subject if all(moved.get(path, path) in visible for path in touch.paths) else "",
             )
             for touch in touches
         ]

@@ -11,7 +11,7 @@ from pydantic import Field
 from wikimcp.retrieval.sizes import quarters
 from wikimcp.tools.bundle_result import BundleSection
 from wikimcp.tools.citing import CitationRow
-from wikimcp.tools.contract import Markdown, Wire
+from wikimcp.tools.contract import Markdown, Result, Wire
 from wikimcp.tools.rendering import boundary, bounded
 
 Origin = Literal["hot", "pin", "cluster"]
@@ -76,6 +76,12 @@ class Briefing(Markdown):
     """A briefing: its text for agents, and the same facts for programs, which are not on the wire of MCP."""
 
     facts: Annotated[BriefingFacts, Field(exclude=True)]
+
+
+class BriefingData(Result):
+    """A briefing as a JSON object, of which ``usedTokens`` is the size."""
+
+    data: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

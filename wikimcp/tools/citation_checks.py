@@ -213,8 +213,8 @@ def _near(text: PageText, verdict: Verdict) -> Near | None:
     if verdict.nearest is not None:
         near = verdict.nearest
         return Near(near.text, path, text.lines(near.place), round(near.similarity, 2))
-    if verdict.section is None:
-        return None
+    if verdict.section is None or verdict.section.subtree.end > verdict.section.own.end:
+        return None  # of a page or chapter as a whole no single passage is what was cited
     own = verdict.section.own
     place = (own.start, own.end)
     return Near(text.text[own.start : own.end], path, text.lines(place), None)

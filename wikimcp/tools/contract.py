@@ -25,8 +25,6 @@ from wikimcp.tools.cursors import Continuation
 DEFAULT_CAP_TOKENS = 8_000
 DRAFTS_IGNORED = "include_drafts was ignored: the operator has not allowed drafts"
 
-Backend = Literal["pages", "embedder", "graph", "triples", "citations"]
-
 
 class Params(BaseModel):
     """Arguments of a tool, snake_case on the wire.
@@ -35,13 +33,15 @@ class Params(BaseModel):
     one of these or None, and a description. ``arguments.bind_arguments`` is the way in.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Wire(BaseModel):
     """A value of a result: snake_case in Python, camelCase on the wire, nulls omitted."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid", defer_build=True
+    )
 
     schema_in_full: ClassVar[bool] = True
     """False: the output schema says only that it is an object (saves tokens in every tool)."""
@@ -204,7 +204,6 @@ class Tool(Generic[P, R]):
     result: type[R] | None
     run: Callable[[Reading, P, ToolContext], R]
     render: Callable[[R], str]
-    needs: tuple[Backend, ...] = ("pages",)
     own_budget: bool = False
 
 

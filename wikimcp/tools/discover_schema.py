@@ -107,5 +107,4 @@ TOOL = Tool(
     result=GraphSchema,
     run=run,
     render=render_data,
-    needs=("pages", "graph"),
 )

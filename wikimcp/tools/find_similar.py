@@ -88,5 +88,4 @@ TOOL = Tool(
     result=SimilarNodes,
     run=run,
     render=render_data,
-    needs=("pages", "embedder", "graph"),
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -11,9 +13,17 @@ from wikimcp.errors import BadArgument
 from wikimcp.index.view import PageRecord, Reading
 from wikimcp.markdown.tokens import count_tokens
 from wikimcp.retrieval.sizes import QUARTERS, quarters
+from wikimcp.tools.briefing_data import data_within
 from wikimcp.tools.briefing_filling import Filled, Filling
 from wikimcp.tools.briefing_names import Asked, read_names
-from wikimcp.tools.briefing_result import Block, Briefing, BriefingCoverage, BriefingFacts, render_blocks
+from wikimcp.tools.briefing_result import (
+    Block,
+    Briefing,
+    BriefingCoverage,
+    BriefingData,
+    BriefingFacts,
+    render_blocks,
+)
 from wikimcp.tools.briefing_sections import PromptSections
 from wikimcp.tools.bundle_result import CoverageRow
 from wikimcp.tools.bundle_rows import SectionRows, coverage_row
@@ -64,8 +74,31 @@ class BriefingParams(Params):
     include_drafts: IncludeDrafts = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What a briefing is made from, however much of it there is room for."""
+
+    reading: Reading
+    params: BriefingParams
+    context: ToolContext
+    asked: Asked
+    found: Found | None
+    hot: PageRecord | None
+    head: _Head
+
+
 def run(reading: Reading, params: BriefingParams, context: ToolContext) -> Briefing:
     """Make the briefing. Raises BadArgument when nothing is asked for, Stale when a page moved on."""
+    return _made(_prepared(reading, params, context), params.budget)
+
+
+def run_as_data(reading: Reading, params: BriefingParams, context: ToolContext) -> BriefingData:
+    """Make the briefing as JSON, which is within the budget as the markdown is. Raises like ``run``."""
+    prepared = _prepared(reading, params, context)
+    return BriefingData(data=data_within(params.budget, lambda fill: _made(prepared, fill).facts))
+
+
+def _prepared(reading: Reading, params: BriefingParams, context: ToolContext) -> _Prepared:
     if not (params.prompt.strip() or params.pins or params.clusters):
         raise BadArgument(
             "get_briefing needs a prompt, pins or clusters",
@@ -75,16 +108,22 @@ def run(reading: Reading, params: BriefingParams, context: ToolContext) -> Brief
     found = _search(reading, params, asked, context)
     hot = _hot_page(reading, params, context)
     remarks = _remarks(params, asked, context)
+    return _Prepared(reading, params, context, asked, found, hot, _Head(params, remarks, context))
+
+
+def _made(prepared: _Prepared, fill: int) -> Briefing:
+    """Make the briefing with so many tokens to fill."""
+    reading, params, context = prepared.reading, prepared.params, prepared.context
+    asked, found, head = prepared.asked, prepared.found, prepared.head
     words = params.budget // _WORDS_SHARE
-    head = _Head(params, remarks, context)
     judged = coverage_row(reading, found, (), context.coverage, tokens=words) if found else None
-    room = QUARTERS * params.budget - quarters(head.text(_widest(judged)))
+    room = QUARTERS * fill - quarters(head.text(_widest(judged)))
     uris = params.budget >= _URIS_FROM
     sections = PromptSections(reading, found, first=asked.revs(), room=room, uris=uris) if found else None
     filling = Filling(reading, asked, room=room, uris=uris)
-    filled = filling.fill(sections, hot=hot, prompt_share=context.briefing.prompt_share)
+    filled = filling.fill(sections, hot=prepared.hot, prompt_share=context.briefing.prompt_share)
     coverage = _coverage(reading, found, filled, context, words=words, sections=sections)
-    return _composed(reading, params, head, coverage, found, filled, asked)
+    return _composed(reading, params, head, coverage, found, filled)
 
 
 def _search(reading: Reading, params: BriefingParams, asked: Asked, context: ToolContext) -> Found | None:
@@ -144,6 +183,10 @@ class _Head:
         }
         self.remarks = remarks
         self._manners = _MANNERS if params.budget >= _MANNERS_FROM else ""
+
+    def remarked(self, kind: str) -> list[str]:
+        """Return the remarks that begin like this, without it."""
+        return [line.removeprefix(kind).rstrip("\n") for line in self.remarks if line.startswith(kind)]
 
     def text(self, coverage: BriefingCoverage) -> str:
         """Return the lines with the blank one below them."""
@@ -214,7 +257,6 @@ def _composed(
     coverage: BriefingCoverage,
     found: Found | None,
     filled: Filled,
-    asked: Asked,
 ) -> Briefing:
     """Put text and facts together; what lifted the confidence is told where there is room for it."""
     blocks = filled.blocks()
@@ -228,10 +270,8 @@ def _composed(
         sections=[rows.of(picked.span) for picked in filled.sections] if rows else [],
         coverage=coverage,
         items=[item.row for item in filled.items],
-        warnings=[flatten(warning) for warning in asked.warnings],
-        notes=[
-            line.removeprefix("note: ").rstrip("\n") for line in head.remarks if line.startswith("note: ")
-        ],
+        warnings=head.remarked("warning: "),
+        notes=head.remarked("note: "),
         budget_tokens=params.budget,
         used_tokens=count_tokens(text),
         index=head.index,
@@ -254,3 +294,15 @@ TOOL = Tool(
     render=lambda briefing: briefing.text,
     own_budget=True,
 )
+
+AS_DATA = Tool(
+    name=TOOL.name,
+    title=TOOL.title,
+    description=TOOL.description,
+    params=BriefingParams,
+    result=BriefingData,
+    run=run_as_data,
+    render=lambda briefing: json.dumps(briefing.data),
+    own_budget=True,
+)
+"""The same for programs, over REST alone."""

@@ -155,5 +155,4 @@ TOOL = Tool(
     result=NodeProfile,
     run=run,
     render=render_data,
-    needs=("pages", "graph"),
 )

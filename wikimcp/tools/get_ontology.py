@@ -157,5 +157,4 @@ TOOL = Tool(
     result=Ontology,
     run=run,
     render=render_data,
-    needs=("pages", "triples"),
 )

@@ -219,5 +219,4 @@ TOOL = Tool(
     result=StaleCitations,
     run=run,
     render=render_data,
-    needs=("pages", "citations"),
 )

@@ -156,5 +156,4 @@ TOOL = Tool(
     result=NodeList,
     run=run,
     render=render_data,
-    needs=("pages", "graph"),
 )

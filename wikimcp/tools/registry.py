@@ -1,6 +1,7 @@
 """The 21 tools of the knowledge profile, in plain sight, and which of them can answer now.
 
-Adding a tool is one file ``tools/<name>.py`` with a ``TOOL`` and one line here.
+Adding a tool is one file ``tools/<name>.py`` with a ``TOOL`` and one line here. A tool is loaded when it is
+called or described: a command that asks one of them does not wait for all.
 """
 
 from __future__ import annotations
@@ -10,33 +11,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from typing import Literal
 
-from wikimcp.tools.contract import AnyTool, Backend
+from wikimcp.tools.contract import AnyTool
 
-TOOLS: Mapping[str, str] = MappingProxyType(
+Backend = Literal["pages", "embedder", "graph", "triples", "citations"]
+
+TOOLS: Mapping[str, tuple[Backend, ...]] = MappingProxyType(
     {
-        # name: the part that it belongs to
-        "assemble_bundle": "grounding",
-        "get_briefing": "briefing",
-        "retrieve_context": "grounding",
-        "read_pages": "pages",
-        "get_page": "pages",
-        "list_pages": "pages",
-        "list_metadata_values": "pages",
-        "list_clusters": "structure",
-        "list_tags": "structure",
-        "list_pages_by_filter": "structure",
-        "get_page_by_id": "structure",
-        "discover_schema": "knowledge graph",
-        "query_nodes": "knowledge graph",
-        "get_node": "knowledge graph",
-        "traverse": "knowledge graph",
-        "search_knowledge": "knowledge graph",
-        "find_similar": "knowledge graph",
-        "get_page_for_agent": "page projection",
-        "get_ontology": "triple store",
-        "sparql_query": "triple store",
-        "list_stale_citations": "citation index",
+        # name: what it needs beside pages
+        "assemble_bundle": (),
+        "get_briefing": (),
+        "retrieve_context": (),
+        "read_pages": (),
+        "get_page": (),
+        "list_pages": (),
+        "list_metadata_values": (),
+        "list_clusters": (),
+        "list_tags": (),
+        "list_pages_by_filter": (),
+        "get_page_by_id": (),
+        "discover_schema": ("graph",),
+        "query_nodes": ("graph",),
+        "get_node": ("graph",),
+        "traverse": ("graph",),
+        "search_knowledge": ("graph",),
+        "find_similar": ("embedder", "graph"),
+        "get_page_for_agent": (),
+        "get_ontology": ("triples",),
+        "sparql_query": ("triples",),
+        "list_stale_citations": ("citations",),
     }
 )
 
@@ -62,42 +66,23 @@ class Backends:
     citations: bool = False
     reasons: Mapping[str, str] = field(default_factory=dict)
 
-    def reason_against(self, tool: AnyTool) -> str:
-        """Return why ``tool`` cannot answer, or an empty text when it can. Without pages none can."""
-        needed: dict[Backend, None] = dict.fromkeys(("pages", *tool.needs))
+    def reason_against(self, name: str) -> str:
+        """Return why a tool cannot answer, or an empty text when it can. Without pages none can."""
+        needed: dict[Backend, None] = dict.fromkeys(("pages", *TOOLS[name]))
         absent = next((backend for backend in needed if not getattr(self, backend)), None)
         return "" if absent is None else self.reasons.get(absent) or _USUALLY[absent]
 
 
 @cache
-def load(name: str) -> AnyTool | None:
-    """Return the tool of that name; None when its module does not exist yet.
-
-    Raises KeyError for a name that is not in the contract.
-    """
+def load(name: str) -> AnyTool:
+    """Return the tool of that name. Raises KeyError for a name that is not in the contract."""
     if name not in TOOLS:
         raise KeyError(name)
-    module_name = f"{__package__}.{name}"
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name != module_name:
-            raise
-        return None
-    tool: AnyTool = module.TOOL
+    tool: AnyTool = importlib.import_module(f"{__package__}.{name}").TOOL
     return tool
 
 
-def available(backends: Backends) -> tuple[list[AnyTool], dict[str, str]]:
+def available(backends: Backends) -> tuple[tuple[str, ...], dict[str, str]]:
     """Return the tools that can answer, in the order of the contract, and why each of the others is off."""
-    registered: list[AnyTool] = []
-    off: dict[str, str] = {}
-    for name, part in TOOLS.items():
-        tool = load(name)
-        if tool is None:
-            off[name] = f"not built yet: {part}"
-        elif reason := backends.reason_against(tool):
-            off[name] = reason
-        else:
-            registered.append(tool)
-    return registered, off
+    off = {name: reason for name in TOOLS if (reason := backends.reason_against(name))}
+    return tuple(name for name in TOOLS if name not in off), off

@@ -80,5 +80,4 @@ TOOL = Tool(
     result=RankedNodes,
     run=run,
     render=render_data,
-    needs=("pages", "graph"),
 )

@@ -144,5 +144,4 @@ TOOL = Tool(
     result=SparqlResult,
     run=run,
     render=render,
-    needs=("pages", "triples"),
 )

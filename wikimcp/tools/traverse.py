@@ -175,5 +175,4 @@ TOOL = Tool(
     result=Traversal,
     run=run,
     render=render_data,
-    needs=("pages", "graph"),
 )
