@@ -1,9 +1,10 @@
 """Anchors: lines of a source that a page points at, and where these lines are now.
 
-An anchor is written ``path#L45-L89``; its path is relative to the workspace, and so named, whichever raw root
-the file lies in. What it points at is remembered by the hash of its lines. Line ends are all the same to it:
-LF, CRLF and CR give one hash, as does a last line with or without its end, so that a checkout on another system
-moves nothing. Nothing is guessed: lines that stand twice in the file are said to, and belong to neither place.
+An anchor is written ``path#L45-L89``; its path is relative to the workspace, and so named, whichever raw
+root the file lies in. What it points at is remembered by the hash of its lines. Line ends are all the same
+to it: LF, CRLF and CR give one hash, as does a last line with or without its end, so that a checkout on
+another system moves nothing. Nothing is guessed: lines that stand twice in the file are said to, and belong
+to neither place.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class SourceText:
         return b"\n".join(self.lines).decode("utf-8", "replace")
 
     def sha256(self, first: int, last: int) -> str:
-        """Return the hash of lines ``first`` to ``last`` (from 1, inclusive); empty when they are not there."""
+        """Return the hash of lines ``first`` to ``last`` (from 1, inclusive); empty where there are none."""
         if not 1 <= first <= last <= len(self.lines):
             return ""
         return hashlib.sha256(b"\n".join(self.lines[first - 1 : last])).hexdigest()
@@ -91,7 +92,7 @@ class SourceText:
 
 
 def read_fragment(fragment: str) -> tuple[int, int] | None:
-    """Read ``L45`` or ``L45-L89``; None for another fragment, and for one whose end is before its beginning."""
+    """Read ``L45`` or ``L45-L89``; None for anything else, and where the end is before the beginning."""
     found = _FRAGMENT.fullmatch(fragment)
     if found is None:
         return None
@@ -110,7 +111,7 @@ def anchor_text(path: str, first: int, last: int) -> str:
 
 
 def anchor_url(workspace_root: Path, path: str, first: int, last: int) -> str:
-    """Return an anchor as a ``file:///`` link, which names the machine's folders: only for who asks for it."""
+    """Return an anchor as a ``file:///`` link. It names the machine's folders: only for who asks for it."""
     url = (workspace_root / path).as_uri()
     return f"{url}#{fragment_of(first, last)}" if first else url
 
@@ -126,34 +127,43 @@ def symbol_of(symbols: Sequence[Symbol], first: int, last: int) -> str | None:
     return None
 
 
-def locate(anchor: AnchorEntry, source: SourceText | None, symbols: Sequence[Symbol] = ()) -> Found:
+def locate(anchor: AnchorEntry, source: SourceText | None, symbols: Sequence[Symbol] | None = None) -> Found:
     """Find the lines of an anchor in its source as it is now (None: it is gone).
 
-    First by their hash where they were, then by it elsewhere; then the anchor's symbol, whose text has changed.
+    First by their hash where they were, then by it elsewhere; then the anchor's symbol, whose text has
+    changed. ``symbols`` are those of the source; None when they cannot be read.
     """
     if source is None:
         return Found(Drift.GONE, why="the source is gone")
     if source.sha256(anchor.start, anchor.end) == anchor.sha256:
         return Found(Drift.UNCHANGED, anchor.start, anchor.end)
     count = anchor.end - anchor.start + 1
-    named = [symbol for symbol in symbols if symbol.name == anchor.symbol]
+    named = [symbol for symbol in symbols or () if symbol.name == anchor.symbol]
     places = source.places(anchor.sha256, count)
     if places and len(places) > 1:
         places = [place for place in places if _declares(named, place, place + count - 1)] or places
     if places and len(places) == 1:
-        return Found(Drift.MOVED, places[0], places[0] + count - 1, f"now lines {places[0]}-{places[0] + count - 1}")
+        return Found(
+            Drift.MOVED, places[0], places[0] + count - 1, f"now lines {places[0]}-{places[0] + count - 1}"
+        )
     if places:
         where = ", ".join(str(place) for place in places[:5])
-        return Found(Drift.AMBIGUOUS, why=f"the same lines stand {len(places)} times in the file, from {where}")
+        return Found(
+            Drift.AMBIGUOUS, why=f"the same lines stand {len(places)} times in the file, from {where}"
+        )
     if len(named) == 1:
         return Found(Drift.CHANGED, named[0].first, named[0].last, f"{anchor.symbol} was changed")
     if len(named) > 1:
         return Found(Drift.CHANGED, why=f"{anchor.symbol} was changed and is declared {len(named)} times")
-    if anchor.symbol and symbols:
+    if anchor.symbol and symbols is not None:
         return Found(Drift.CHANGED, why=f"{anchor.symbol} is not declared any more", symbol_gone=True)
     if anchor.end > len(source.lines):
         return Found(Drift.CHANGED, why=f"the file has {len(source.lines)} lines now")
-    why = "the lines were changed" if places is not None else "the lines were changed or moved far in a long file"
+    why = (
+        "the lines were changed"
+        if places is not None
+        else "the lines were changed or moved far in a long file"
+    )
     return Found(Drift.CHANGED, anchor.start, anchor.end, why)
 
 

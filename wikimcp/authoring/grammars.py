@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 class Grammar:
     """One language: the module and function that give its grammar, and what its nodes mean.
 
-    ``kinds`` are nodes that declare a symbol, named by one of ``name_fields``. Members are looked for in nodes of
-    ``scopes`` (their names are put before those of the members) and in ``through`` (nothing is put). ``wrappers``
-    stand around one declaration and belong to its lines, ``leading`` stand before it and belong to it as well, as
-    do comments that begin with one of ``doc_marks``.
+    ``kinds`` are nodes that declare a symbol, named by one of ``name_fields``. Members are looked for in
+    nodes of ``scopes`` (their names are put before those of the members) and in ``through`` (nothing is
+    put). ``wrappers`` stand around one declaration and belong to its lines, ``leading`` stand before it and
+    belong to it as well, as do comments that begin with one of ``doc_marks``.
     """
 
     module: str

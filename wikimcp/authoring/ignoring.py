@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 MOST_BYTES = 1024 * 1024
 """Bytes of one ``.gitignore`` that are read."""
@@ -38,7 +39,7 @@ class IgnoreRules:
         return False
 
 
-def _patterns(line: str) -> list[object]:
+def _patterns(line: str) -> list[GitIgnoreSpecPattern]:
     """Compile one line; a line that is no pattern says nothing, as for git."""
     try:
         spec = GitIgnoreSpec.from_lines([line])

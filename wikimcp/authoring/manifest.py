@@ -63,18 +63,26 @@ class PageSource(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class PageEntry(_Entry):
-    """A page: its path in the wiki, its id, its category folder, its sources, and when it was compiled."""
+    """A page: its path in the wiki, its id, its category folder, its sources, and when it was compiled.
+
+    ``sha256`` is the hash of its bytes when it was last looked at.
+    """
 
     page: str
     id: str
     category: str
     sources: tuple[PageSource, ...] = ()
     compiled_at: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorEntry(_Entry):
-    """A range of lines of a source that a page points at, with the hash of these lines."""
+    """A range of lines of a source that a page points at, with the hash of these lines.
+
+    ``file`` is the hash of the whole source in which they were last found there; ``prose`` says that the page
+    points at them in its own words, which are never edited.
+    """
 
     page: str
     path: str
@@ -82,6 +90,8 @@ class AnchorEntry(_Entry):
     end: int
     sha256: str
     symbol: str | None = None
+    file: str | None = None
+    prose: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

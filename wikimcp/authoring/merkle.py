@@ -34,12 +34,11 @@ class Stamp:
     def at_rest(self, now_ns: int) -> bool:
         """Say whether a change after ``now_ns`` must show in a later stamp.
 
-        Clocks of file systems tick: within one tick a file may change twice and keep its time. A time without
-        a fraction of a second comes from a clock that counts seconds or pairs of them.
+        Clocks of file systems tick: within one tick a file may change twice and keep its time. Times without
+        a fraction of a second come from a clock that counts seconds, or pairs of them.
         """
-        last = max(self.mtime_ns, self.ctime_ns)
-        tick = _TICK_NS if self.mtime_ns % _SECOND_NS else _COARSE_TICK_NS
-        return last + tick < now_ns
+        fine = self.mtime_ns % _SECOND_NS or self.ctime_ns % _SECOND_NS
+        return max(self.mtime_ns, self.ctime_ns) + (_TICK_NS if fine else _COARSE_TICK_NS) < now_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,7 @@ class FileNode:
 
     sha256: str
     size: int
+    mtime_ns: int = 0
     stamp: Stamp | None = None
 
 
@@ -175,11 +175,13 @@ def _moves(deleted: Mapping[str, FileNode], added: Mapping[str, FileNode]) -> It
             new.remove(same)
             yield path, same
     for path in left:
-        if new := places.get(deleted[path].sha256):
-            yield path, new.pop(0)
+        if free := places.get(deleted[path].sha256):
+            yield path, free.pop(0)
 
 
-def _folded(inner: Mapping[str, set[str]], held: Mapping[str, Mapping[str, FileNode]]) -> dict[str, FolderNode]:
+def _folded(
+    inner: Mapping[str, set[str]], held: Mapping[str, Mapping[str, FileNode]]
+) -> dict[str, FolderNode]:
     """Hash folders from the deepest up: each child is a line of kind, hash and name."""
     folders: dict[str, FolderNode] = {}
     for path in sorted(inner, key=lambda path: -path.count("/") if path else 1):

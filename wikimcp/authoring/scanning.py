@@ -44,7 +44,7 @@ _REPORT_EVERY = 256
 
 @dataclass(frozen=True, slots=True)
 class ScanRules:
-    """What a scan leaves out: paths relative to the top (the wiki, its state), folders by name, large files."""
+    """What a scan leaves out: paths relative to the top (as the wiki), folders by name, large files."""
 
     left_out: frozenset[str] = frozenset()
     skipped_folders: frozenset[str] = SKIPPED_FOLDERS
@@ -56,7 +56,9 @@ class ScanRules:
 class Scanned:
     """A tree as it was found. ``hashed`` counts the files that were read; ``notes`` are (path, what is odd).
 
-    ``fresh_stamps`` says that a stamp differs from the one that was known, so that keeping the new ones pays.
+    ``fresh_stamps`` says that a file was met with another stamp than was known, so that keeping the new
+    ones pays. Files that were only read again because they had not been at rest do not count: else a scan
+    without any change would end in a write.
     """
 
     tree: Tree
@@ -77,8 +79,9 @@ def scan(
 ) -> Scanned:
     """Scan folders below ``top`` (empty: all of it); paths are relative to ``top``.
 
-    ``known`` are the files as they were. A folder that is named is scanned even where a ``.gitignore`` above it
-    leaves it out. Raises WikiError when a folder cannot be listed, TooLarge when there are too many files.
+    ``known`` are the files as they were. A folder that is named is scanned even where a ``.gitignore``
+    above it leaves it out. Raises WikiError when a folder cannot be listed, TooLarge when there are too
+    many files.
     """
     started = time.perf_counter()
     scanner = _Scanner(os.path.realpath(top), known or {}, rules or ScanRules(), time.time_ns())
@@ -201,8 +204,7 @@ class _Scanner:
         if node is not None:
             self.hashed += 1
             self.files[path] = node
-            before = known.stamp if known else None
-            self.fresh_stamps = self.fresh_stamps or (node.stamp is not None and node.stamp != before)
+            self.fresh_stamps = self.fresh_stamps or known is None or known.stamp is not None
 
     def read(self, path: str) -> FileNode | None:
         """Hash one file; None when it is no regular file any more."""
@@ -219,7 +221,7 @@ class _Scanner:
         finally:
             os.close(descriptor)
         steady = stamp == Stamp.of(before) and stamp.size == size and stamp.at_rest(self.now_ns)
-        return FileNode(digest.hexdigest(), size, stamp if steady else None)
+        return FileNode(digest.hexdigest(), size, stamp.mtime_ns, stamp if steady else None)
 
     def keep_below(self, folder: str, error: OSError) -> None:
         """Keep what was known below a folder that cannot be listed."""

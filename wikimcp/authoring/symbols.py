@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,8 @@ def symbols_ready() -> bool:
 def read_symbols(path: str, text: str) -> tuple[Symbol, ...]:
     """Return the symbols of a file's text in the order of their first lines; none for other languages.
 
-    Lines end at LF, CRLF or CR. Raises Unavailable when the parser or the language's grammar is not installed.
+    Lines end at LF, CRLF or CR. Raises Unavailable when the parser or the language's grammar is not
+    installed.
     """
     language = language_of(path)
     if not language or len(text) > MOST_CHARACTERS:
@@ -75,7 +76,7 @@ def read_symbols(path: str, text: str) -> tuple[Symbol, ...]:
     return tuple(sorted(found, key=lambda symbol: (symbol.first, -symbol.last, symbol.name)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parser(language: str) -> Parser:
     grammar = GRAMMARS[language]
     try:
@@ -86,7 +87,8 @@ def _parser(language: str) -> Parser:
             f"the symbols of {language} files cannot be read: the parser is not installed",
             hint="Install it with `pip install 'wikimcp-server[symbols]'`.",
         ) from None
-    return tree_sitter.Parser(tree_sitter.Language(getattr(module, grammar.function)()))
+    parser: Parser = tree_sitter.Parser(tree_sitter.Language(getattr(module, grammar.function)()))
+    return parser
 
 
 def _symbols(root: Node, grammar: Grammar) -> Iterator[Symbol]:
