@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 
-from wikimcp.cli import verbs
+from wikimcp.cli import authoring_verbs, verbs
 from wikimcp.cli.arguments import build_parser, check_first
 from wikimcp.cli.briefing_verb import BRIEFING_VERBS, briefing
 from wikimcp.cli.cite import cite
@@ -43,6 +43,7 @@ _VERBS = {
     "models": models,
     "eval": evaluate,
     **dict.fromkeys(BRIEFING_VERBS, briefing),
+    **dict.fromkeys(authoring_verbs.AUTHORING_VERBS, authoring_verbs.run),
     "sparql": sparql,
     "install": install,
     "uninstall": uninstall,
