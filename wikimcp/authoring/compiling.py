@@ -148,10 +148,12 @@ class _Compilation:
 
     def run(self) -> Compiled:
         workspace, page = self.compiler.workspace, self.page
+        written = read_mentions(workspace, page, self.sources.known)
+        retired = {mention.path for mention in written if mention.retired}
         mentions = [
             mention
-            for mention in read_mentions(workspace, page, self.sources.known)
-            if not mention.retired and (mention.head or self.is_source(mention))
+            for mention in written
+            if mention.path not in retired and (mention.head or self.is_source(mention))
         ]
         for mention in mentions:
             self.take(mention, self.target(mention.path))

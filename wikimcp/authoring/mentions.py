@@ -12,7 +12,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -55,8 +55,9 @@ class Mention:
     """One place of a page that names a source, by its path relative to the workspace.
 
     ``first`` and ``last`` are the lines it points at (0: the whole of it), ``line`` is where the page says
-    so. ``span`` are the characters of the value where it can be edited: in a ``head`` of plain form. A
-    ``retired`` source is kept for the claims that rest on it, and is not watched any more.
+    so. ``span`` are the characters of the value where it can be edited: in a ``head`` of plain form;
+    ``column`` is where its key stands (-1: in braces, None: it has no key). A ``retired`` source is kept for
+    the claims that rest on it, and is not watched any more.
     """
 
     path: str
@@ -68,6 +69,7 @@ class Mention:
     head: bool = False
     span: tuple[int, int] | None = None
     quoting: str = ""
+    column: int | None = None
     retired: bool = False
 
 
@@ -89,6 +91,22 @@ def with_mentions(
     ]
     for (start, end), value in sorted(edits, reverse=True):
         text = text[:start] + value + text[end:]
+    return text
+
+
+def with_retired(text: str, mentions: Iterable[Mention], day: str) -> str:
+    """Return a page's text with some mentions of its head marked as retired, all else byte for byte."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    spans = [(mention.span, mention) for mention in mentions if mention.span is not None]
+    for (start, end), mention in sorted(spans, key=lambda item: item[0], reverse=True):
+        if mention.column is None:
+            value = f"{{ resource: {json.dumps(mention.written, ensure_ascii=False)}, retired: {day} }}"
+            text = text[:start] + value + text[end:]
+        elif mention.column < 0:
+            text = f"{text[:end]}, retired: {day}{text[end:]}"
+        else:
+            at = end + len(text[end:].splitlines()[0])
+            text = f"{text[:at]}{newline}{' ' * mention.column}retired: {day}{text[at:]}"
     return text
 
 
@@ -148,9 +166,7 @@ def _from_roots(workspace: Workspace, path: str, prefix: str, known: Known) -> t
 
 
 def _head_mentions(workspace: Workspace, page: Page, known: Known, lines: LineIndex) -> Iterator[Mention]:
-    scalars = _head_scalars(page.text) or [
-        _Scalar(item.resource, 0, 0, "|", False) for item in page.head.sources
-    ]
+    scalars = _head_scalars(page.text) or [_Scalar(item.resource, 0, 0, "|") for item in page.head.sources]
     for scalar in scalars:
         path, _, fragment = scalar.value.partition("#")
         resolved = resolve(workspace, page.path, path.strip(), known) if path.strip() else None
@@ -166,6 +182,7 @@ def _head_mentions(workspace: Workspace, page: Page, known: Known, lines: LineIn
                 head=True,
                 span=(scalar.start, scalar.end) if scalar.style in ("", "'", '"') else None,
                 quoting=scalar.style,
+                column=scalar.column,
                 retired=scalar.retired,
             )
 
@@ -176,7 +193,8 @@ class _Scalar:
     start: int
     end: int
     style: str
-    retired: bool
+    column: int | None = None
+    retired: bool = False
 
 
 def _head_scalars(text: str) -> list[_Scalar]:
@@ -201,17 +219,19 @@ def _head_scalars(text: str) -> list[_Scalar]:
 
 def _resource(node: yaml.Node, start: int) -> Iterator[_Scalar]:
     if isinstance(node, yaml.ScalarNode):
-        yield _scalar_at(node, start, retired=False)
+        yield _scalar_at(node, start)
     elif isinstance(node, yaml.MappingNode):
         keys = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         resource = keys.get("resource")
         if isinstance(resource, yaml.ScalarNode):
-            yield _scalar_at(resource, start, retired="retired" in keys)
+            column = next(key.start_mark.column for key, value in node.value if value is resource)
+            found = _scalar_at(resource, start)
+            yield replace(found, column=-1 if node.flow_style else column, retired="retired" in keys)
 
 
-def _scalar_at(node: yaml.ScalarNode, start: int, *, retired: bool) -> _Scalar:
+def _scalar_at(node: yaml.ScalarNode, start: int) -> _Scalar:
     first, last = start + node.start_mark.index, start + node.end_mark.index
-    return _Scalar(str(node.value), first, last, node.style or "", retired)
+    return _Scalar(str(node.value), first, last, node.style or "")
 
 
 def _prose_mentions(workspace: Workspace, page: Page, known: Known, lines: LineIndex) -> Iterator[Mention]:

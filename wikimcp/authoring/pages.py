@@ -31,9 +31,9 @@ CATEGORIES: Mapping[str, str] = {
 }
 """The folders that ``init`` makes, with the sentence their index opens with."""
 
-INDEX, HOT, SCHEMA_PAGE, QUEUE = "index.md", "hot.md", "SCHEMA.md", "questions/contradictions.md"
+INDEX, HOT, SCHEMA_PAGE, QUEUE = "index.md", "hot.md", "SCHEMA.md", "contradictions.md"
 SUPPORT = frozenset((HOT, SCHEMA_PAGE, QUEUE))
-"""Files that serve the wiki itself and stand in no index."""
+"""Files at the root that serve the wiki itself and stand in no index."""
 
 BEGIN, END = "<!-- wikimcp:begin {} -->", "<!-- wikimcp:end {} -->"
 

@@ -89,8 +89,8 @@ def refresh_within(
 ) -> RefreshReport:
     """Refresh the wiki inside of a change, against a scanned tree.
 
-    ``before`` stands for the manifest as it is. ``moves`` are sources (old path, new path) that the caller says
-    lie elsewhere; ``told`` are entries of the log (verb, message) that are written along.
+    ``before`` stands for the manifest as it is. ``moves`` are sources (old path, new path) that the caller
+    says lie elsewhere; ``told`` are entries of the log (verb, message) that are written along.
     """
     workspace = change.workspace
     before = before or manifest_of(change) or Manifest(profile=workspace.profile)
@@ -122,7 +122,7 @@ def refresh_within(
         contradictions=passed.contradictions,
         gaps=tuple(gaps(tree, entries, profile=after.profile)),
         notes=passed.notes,
-        written=change.changes,
+        changes=change.changes,
         first=first,
         dry_run=workspace.dry_run,
     )

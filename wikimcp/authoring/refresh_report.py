@@ -35,7 +35,7 @@ class Note:
 class RefreshReport:
     """What a refresh found and did. Sources are named relative to the workspace, pages relative to the wiki.
 
-    ``written`` are the files of the wiki that were written, or would be in a dry run, then with their
+    ``changes`` are the files of the wiki that were written, or would be in a dry run, then with their
     diffs. ``stale`` are pages whose sources changed since they were filed; ``gaps`` are folders without a
     page. ``hashed`` counts the sources that were read; ``seconds`` are those of the parts: walk, hash,
     pages, write.
@@ -51,11 +51,16 @@ class RefreshReport:
     contradictions: tuple[Contradiction, ...] = ()
     gaps: tuple[Gap, ...] = ()
     notes: tuple[Note, ...] = ()
-    written: tuple[FileChange, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     first: bool = False
     dry_run: bool = False
     hashed: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """``compiled`` for the first one, ``refreshed`` when anything was written, else ``clean``."""
+        return "compiled" if self.first else "refreshed" if self.changes else "clean"
 
     @property
     def reanchored(self) -> tuple[AnchorDrift, ...]:
@@ -65,10 +70,10 @@ class RefreshReport:
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON, every list in full."""
         return {
+            "status": self.status,
+            "dry_run": self.dry_run,
             "sources": self.sources,
             "pages": self.pages,
-            "first": self.first,
-            "dry_run": self.dry_run,
             "added": list(self.diff.added),
             "modified": list(self.diff.modified),
             "deleted": list(self.diff.deleted),
@@ -79,8 +84,8 @@ class RefreshReport:
             "stale": list(self.stale),
             "contradictions": [asdict(item) for item in self.contradictions],
             "gaps": [asdict(gap) for gap in self.gaps],
-            "notes": [asdict(note) for note in self.notes],
-            "written": [change.to_json() for change in self.written],
+            "odd": [asdict(note) for note in self.notes],
+            "changes": [change.to_json() for change in self.changes],
             "hashed": self.hashed,
             "seconds": {part: round(value, 4) for part, value in self.seconds.items()},
         }

@@ -7,14 +7,13 @@ Both end in a refresh, so that manifest, indexes, queue and log agree when they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.manifest import Manifest, PageEntry, manifest_of
-from wikimcp.authoring.mentions import Mention, read_mentions
-from wikimcp.authoring.okf import set_fields
+from wikimcp.authoring.mentions import Mention, read_mentions, with_retired
 from wikimcp.authoring.pages import Page, list_pages
 from wikimcp.authoring.refresh import known_tree, refresh_within, scan_sources
 from wikimcp.authoring.refresh_report import AffectedPage, RefreshReport
@@ -24,7 +23,7 @@ from wikimcp.authoring.stamps import save_stamps
 from wikimcp.authoring.wiki_pass import in_one_change
 from wikimcp.authoring.workspace import Workspace, lexical
 from wikimcp.authoring.writing import Transaction
-from wikimcp.errors import BadArgument, NotFound, nearest
+from wikimcp.errors import BadArgument, NotFound, WikiError, nearest
 
 MOST_PATHS = 200
 
@@ -168,28 +167,14 @@ def _within(path: str, folder: str) -> bool:
 
 
 def _retired(page: Page, mentions: Sequence[Mention], day: str) -> str:
-    """Return a page's text with some of its sources marked as retired, and lines of them not pointed at."""
-    written = {mention.written for mention in mentions}
-    fields: dict[str, Any] = {}
-    sources = page.head.data.get("sources")
-    if sources is not None:
-        listed = sources if isinstance(sources, list) else [sources]
-        fields["sources"] = [_marked(item, written, day) for item in listed]
-    anchors = page.head.data.get("anchors")
-    if anchors is not None:
-        listed = anchors if isinstance(anchors, list) else [anchors]
-        fields["anchors"] = [item for item in listed if _resource(item) not in written] or None
-    return set_fields(page.text, fields)
-
-
-def _marked(item: Any, written: set[str], day: str) -> Any:  # noqa: ANN401 - an item of a head
-    if _resource(item) not in written:
-        return item
-    return {**(item if isinstance(item, Mapping) else {"resource": item}), "retired": day}
-
-
-def _resource(item: Any) -> str:  # noqa: ANN401 - an item of a head
-    return str(item.get("resource", "") if isinstance(item, Mapping) else item)
+    """Return a page's text with some of its sources marked as retired. Raises WikiError."""
+    for mention in mentions:
+        if mention.span is None:
+            raise WikiError(
+                f"{page.path} names '{mention.path}' in a form that cannot be edited",
+                hint="Write it as a plain value of sources, then retire it.",
+            )
+    return with_retired(page.text, mentions, day)
 
 
 def _without(entry: PageEntry, page: Page, text: str, gone: set[str]) -> PageEntry:
