@@ -135,7 +135,7 @@ def locate(anchor: AnchorEntry, source: SourceText | None, symbols: Sequence[Sym
     """
     if source is None:
         return Found(Drift.GONE, why="the source is gone")
-    if source.sha256(anchor.start, anchor.end) == anchor.sha256:
+    if source.sha256(anchor.start, anchor.end) == anchor.sha256 != "":
         return Found(Drift.UNCHANGED, anchor.start, anchor.end)
     count = anchor.end - anchor.start + 1
     named = [symbol for symbol in symbols or () if symbol.name == anchor.symbol]

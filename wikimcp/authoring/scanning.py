@@ -8,6 +8,7 @@ keeps the place and hash it had, since not to see a thing is not to see that it 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -76,15 +77,16 @@ def scan(
     known: Mapping[str, FileNode] | None = None,
     rules: ScanRules | None = None,
     progress: Progress | None = None,
+    now_ns: int | None = None,
 ) -> Scanned:
     """Scan folders below ``top`` (empty: all of it); paths are relative to ``top``.
 
     ``known`` are the files as they were. A folder that is named is scanned even where a ``.gitignore``
-    above it leaves it out. Raises WikiError when a folder cannot be listed, TooLarge when there are too
-    many files.
+    above it leaves it out. ``now_ns`` is the time by which files have to be at rest. Raises WikiError when a
+    folder cannot be listed, TooLarge when there are too many files.
     """
     started = time.perf_counter()
-    scanner = _Scanner(os.path.realpath(top), known or {}, rules or ScanRules(), time.time_ns())
+    scanner = _Scanner(os.path.realpath(top), known or {}, rules or ScanRules(), now_ns or time.time_ns())
     for folder in sorted({"" if folder == "." else folder for folder in folders}):
         scanner.walk(folder)
     walked = time.perf_counter()
@@ -197,6 +199,8 @@ class _Scanner:
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                return  # a link has taken its place
             if known is not None:
                 self.files[path] = known
             self.note(path, "source_unreadable", f"the file cannot be read ({error.strerror})")

@@ -5,6 +5,7 @@ Everything is read at most once. A source that went between the scan and now is 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -92,6 +93,9 @@ class SourceFiles:
             self._vanished.add(path)
             return None
         except OSError as error:
+            if error.errno == errno.ELOOP:  # a link has taken its place
+                self._vanished.add(path)
+                return None
             self._notes[path] = Diagnostic("source_unreadable", f"the file cannot be read ({error.strerror})")
             return None
         with os.fdopen(descriptor, "rb") as file:
