@@ -111,6 +111,7 @@ def refresh_within(
     log = [("Compiled" if first else "Refreshed", message), *told]
     save_pass(change, before, after, passed, log=[entry for entry in log if entry[1]])
     entries = [item.entry for item in passed.compiled]
+    profile = after.profile if workspace.profile == "auto" else workspace.profile
     return RefreshReport(
         sources=sum(1 for _ in tree.files()),
         pages=len(passed.compiled),
@@ -120,7 +121,7 @@ def refresh_within(
         anchors=tuple(drift for item in passed.compiled for drift in item.drifts),
         stale=passed.stale,
         contradictions=passed.contradictions,
-        gaps=tuple(gaps(tree, entries, profile=after.profile)),
+        gaps=tuple(gaps(tree, entries, profile=profile)),
         notes=passed.notes,
         changes=change.changes,
         first=first,

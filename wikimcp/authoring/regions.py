@@ -9,13 +9,12 @@ The region ``symbols`` lists what the page's sources declare, each with its line
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wikimcp.authoring.anchors import anchor_text, fragment_of
-from wikimcp.authoring.okf import relative_link
+from wikimcp.authoring.pages import source_resource
 from wikimcp.authoring.symbols import Symbol
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.markdown.events import read_outline
@@ -88,14 +87,13 @@ def symbol_list(
     symbols_of: Callable[[str], Sequence[Symbol]],
 ) -> str:
     """Return the inner text of the region ``symbols`` for sources (path, first and last line or 0)."""
-    wiki = os.path.relpath(workspace.wiki_root, workspace.workspace_root).replace(os.sep, "/")
     lines: list[str] = []
     left, over = MOST_SYMBOLS, 0
     for path, symbols in _by_file(sources, symbols_of):
         shown, over = symbols[:left], over + len(symbols[left:])
         left -= len(shown)
         if shown:
-            link = relative_link(f"{wiki}/{page}", path)
+            link = source_resource(workspace, page, path)
             lines += ["", f"[`{_plain(path)}`]({link})", "", *_entries(path, link, shown)]
     if over:
         lines += ["", f"{over} more are not listed."]

@@ -15,6 +15,7 @@ from wikimcp.authoring.compiling import Compiled, Moves, PageCompiler
 from wikimcp.authoring.contradictions import (
     Contradiction,
     contradictions,
+    for_everybody,
     is_ours,
     queue_page,
     write_queue,
@@ -100,7 +101,7 @@ def compile_pages(
         progress("pages", len(pages), len(pages))
     regenerate_indexes(change)
     found = contradictions(compiled)
-    write_queue(change, found)
+    write_queue(change, for_everybody(found, (item.page for item in compiled)))
     if (queue := queue_page(change)) is not None and not is_ours(queue):
         notes.append(Note(QUEUE, "queue_not_ours", "somebody else's page is in the place of the queue"))
     notes += [Note(where, odd.code, odd.message) for where, odd in sorted(sources.notes.items())]
