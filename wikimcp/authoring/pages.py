@@ -140,8 +140,8 @@ def source_path(workspace: Workspace, page: str, resource: str) -> str | None:
 
 def source_resource(workspace: Workspace, page: str, source: str) -> str:
     """Return how a page names a raw source (relative to the workspace) in its head: a relative link."""
-    wiki = os.path.relpath(workspace.wiki_root, workspace.workspace_root).replace(os.sep, "/")
-    return relative_link(f"{wiki}/{page}", source)
+    wiki, workspace_root = workspace.wiki_root.as_posix(), workspace.workspace_root.as_posix()
+    return relative_link(f"{wiki}/{page}", f"{workspace_root}/{source}")
 
 
 def regenerate_indexes(change: Transaction) -> list[str]:
