@@ -1,0 +1,1 @@
+"""The authoring profile: verbs that keep a compiled wiki true to its sources. No model is called."""
