@@ -101,6 +101,40 @@ class StateError(WikimcpError):
     code = "state"
 
 
+class AccessDenied(WikimcpError):
+    """A path leaves the folder it has to stay in, or lies where nothing is written."""
+
+    code = "access_denied"
+
+
+class Conflict(WikimcpError):
+    """A file changed since the caller read it.
+
+    ``current`` is its text now (None: it is gone or no text), ``content_hash`` that of its bytes.
+    """
+
+    code = "conflict"
+
+    def __init__(
+        self, message: str, *, current: str | None = None, content_hash: str | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.current = current
+        self.content_hash = content_hash
+
+
+class Refused(WikimcpError):
+    """What was to be written holds what must not be: a secret, or personal data."""
+
+    code = "refused"
+
+
+class WikiError(WikimcpError):
+    """The compiled wiki is missing, broken, of another version, or cannot be written."""
+
+    code = "wiki"
+
+
 def nearest(name: str, known: Sequence[str], *, limit: int = 3) -> list[str]:
     """Return up to ``limit`` of ``known`` closest to ``name`` (case folded), best first."""
     folded: dict[str, str] = {}

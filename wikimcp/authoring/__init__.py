@@ -1,1 +1,1 @@
-"""The authoring profile: verbs that keep a compiled wiki true to its sources. No model is called."""
+"""The authoring profile: the compiled wiki that agents keep, and the verbs that keep its books."""

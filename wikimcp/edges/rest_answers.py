@@ -23,11 +23,14 @@ T = TypeVar("T")
 
 STATUS: Mapping[str, int] = {
     "bad_request": 400,
+    "access_denied": 403,
     "not_found": 404,
     "ambiguous": 409,
+    "conflict": 409,
     "too_large": 413,
     "bad_argument": 422,
     "query_rejected": 422,
+    "refused": 422,
     "unavailable": 503,
     "timeout": 503,
 }

@@ -1,0 +1,148 @@
+"""The ledger of what was compiled from what: ``.manifest.json`` of the wiki.
+
+Plain entries only; comparing them with the disk is the matter of refreshing. One entry stands on one
+line, so that a version control system shows which of them changed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from wikimcp.authoring.workspace import Area, Workspace
+from wikimcp.authoring.writing import Transaction, decoded, read_file
+from wikimcp.errors import WikiError
+
+MANIFEST = ".manifest.json"
+SCHEMA = 1
+
+
+class _Entry:
+    """What entries share: a flat JSON object, without what is None."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:  # noqa: ANN401 - checked here
+        """Read the JSON form. Raises pydantic's ValidationError."""
+        return TypeAdapter(cls).validate_python(value)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEntry(_Entry):
+    """A raw source as compiled: its path relative to the workspace, its content hash and its stamp."""
+
+    path: str
+    sha256: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryEntry(_Entry):
+    """A folder of raw sources: the hash over names and hashes of all that is in it."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageSource(_Entry):
+    """A raw source that a page cites, with the hash it had when the page was compiled."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry(_Entry):
+    """A page: its path in the wiki, its id, its category folder, its sources, and when it was compiled."""
+
+    page: str
+    id: str
+    category: str
+    sources: tuple[PageSource, ...] = ()
+    compiled_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorEntry(_Entry):
+    """A range of lines of a source that a page points at, with the hash of these lines."""
+
+    page: str
+    path: str
+    start: int
+    end: int
+    sha256: str
+    symbol: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All entries. ``directories`` and ``sources`` are the tree of the raw roots."""
+
+    profile: str = "auto"
+    compiled_at: str = ""
+    roots: tuple[DirectoryEntry, ...] = ()
+    directories: tuple[DirectoryEntry, ...] = ()
+    sources: tuple[SourceEntry, ...] = ()
+    pages: tuple[PageEntry, ...] = ()
+    anchors: tuple[AnchorEntry, ...] = ()
+    schema: int = SCHEMA
+
+    def to_json(self) -> str:
+        """Return the text of the file: keys in a fixed order, one line for each entry."""
+        parts: list[str] = [f' "schema": {self.schema}']
+        for name in (item.name for item in fields(self) if item.name != "schema"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                parts.append(f' "{name}": {json.dumps(value, ensure_ascii=False)}')
+                continue
+            lines = ",\n".join("  " + json.dumps(entry.to_json(), ensure_ascii=False) for entry in value)
+            parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": []')
+        return "{\n" + ",\n".join(parts) + "\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Read the text of the file. Raises WikiError for one that is broken or of another version."""
+        broken = f"{MANIFEST} is broken"
+        hint = "Restore it from version control, or remove it: the next refresh compiles all anew."
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            raise WikiError(f"{broken}: it is no JSON", hint=hint) from error
+        schema = value.get("schema") if isinstance(value, dict) else None
+        if isinstance(schema, int) and schema != SCHEMA:
+            hint = "Use the version of wikimcp that wrote it, or remove it and refresh."
+            raise WikiError(f"{MANIFEST} is of version {schema}; this one reads version {SCHEMA}", hint=hint)
+        try:
+            return TypeAdapter(cls).validate_python(value)
+        except ValidationError as error:
+            where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "schema"
+            raise WikiError(f"{broken} at {where}", hint=hint) from error
+
+
+def load_manifest(workspace: Workspace) -> Manifest | None:
+    """Return the manifest on disk; None when there is none yet. Raises WikiError."""
+    return _parsed(read_file(workspace, Area.WIKI, MANIFEST))
+
+
+def manifest_of(change: Transaction) -> Manifest | None:
+    """Return the manifest as a transaction leaves it; None when there is none yet. Raises WikiError."""
+    return _parsed(change.read(MANIFEST))
+
+
+def save_manifest(change: Transaction, manifest: Manifest) -> bool:
+    """Plan to write the manifest; returns whether it changes."""
+    return change.write(MANIFEST, manifest.to_json(), scanned=False)
+
+
+def _parsed(data: bytes | None) -> Manifest | None:
+    return None if data is None else Manifest.from_json(decoded(data, MANIFEST))
