@@ -117,7 +117,8 @@ def _pdf(data: bytes) -> tuple[str, str]:
         ) from error
     if not any(part.strip() for part in parts):
         raise Unreadable(
-            f"the PDF holds no text on its {pages} pages, as of a scan", hint="Run text recognition on it first."
+            f"the PDF holds no text on its {pages} pages, as of a scan",
+            hint="Run text recognition on it first.",
         )
     return "\n\n".join(part for part in parts if part) + "\n", title
 

@@ -15,9 +15,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from wikimcp import errors
 from wikimcp.authoring.source_kinds import MOST_EXTRACT, Kind, cut, plain_extract
-from wikimcp.errors import TimedOut, TooLarge, Unreadable, WikimcpError
+from wikimcp.errors import BadArgument, TimedOut, TooLarge, Unavailable, Unreadable, WikimcpError
 from wikimcp.settings import child_environment
 
 _CODE = "from wikimcp.authoring.extraction import work; work()"
@@ -109,9 +108,9 @@ def _died(code: int, kind: Kind) -> WikimcpError:
 
 
 def _error(code: str, message: str, hint: str) -> WikimcpError:
-    known = {kind.code: kind for kind in vars(errors).values() if isinstance(kind, type)}
-    kind = known.get(code, Unreadable)
-    return kind(message, hint=hint) if issubclass(kind, WikimcpError) else Unreadable(message, hint=hint)
+    kinds = (BadArgument, TooLarge, Unavailable)
+    kind = next((kind for kind in kinds if kind.code == code), Unreadable)
+    return kind(message, hint=hint)
 
 
 # In the process of its own
@@ -145,7 +144,7 @@ def _worked(request: dict[str, Any], data: bytes) -> dict[str, Any]:
 
 
 def _bound(memory: int, seconds: float) -> None:
-    """Take from this process what it does not need. Where the system knows no limits the clock alone is one."""
+    """Take from this process what it does not need; on systems without limits the clock alone is one."""
     try:
         import resource
     except ImportError:

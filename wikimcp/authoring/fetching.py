@@ -238,8 +238,8 @@ class _Connection(http.client.HTTPConnection):
 
 def _body(response: http.client.HTTPResponse, rules: FetchRules, deadline: float) -> bytes:
     if (coding := response.headers.get("Content-Encoding", "identity").lower()) not in ("", "identity"):
-        raise Unavailable(f"the server sends the page compressed ({coding[:20]}) though it was asked not to")
-    too_large = TooLarge(f"the page is over {rules.most_bytes / 2**20:g} MiB", hint="Give a part of it as file.")
+        raise Unavailable(f"the server sends the page as {coding[:20]} though it was asked for it as it is")
+    too_large = TooLarge(f"the page is over {rules.most_bytes / 2**20:g} MiB", hint="Give it in parts.")
     if (response.length or 0) > rules.most_bytes:
         raise too_large
     parts, size = [], 0

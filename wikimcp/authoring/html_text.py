@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-_DROPPED = frozenset(
-    "script style noscript template svg math iframe object embed applet canvas audio video select "
-    "datalist dialog button nav".split()
-)
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-_BLOCKS = frozenset(
-    "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form "
-    "header html legend main ol p section summary table tbody tfoot thead tr ul".split()
-)
+_NO_TEXT = """
+    script style noscript template svg math iframe object embed applet canvas audio video select datalist
+    dialog button nav
+"""
+_EMPTY = "area base br col embed hr img input link meta param source track wbr"
+_APART = """
+    address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header
+    html legend main ol p section summary table tbody tfoot thead tr ul
+"""
+_DROPPED, _VOID, _BLOCKS = frozenset(_NO_TEXT.split()), frozenset(_EMPTY.split()), frozenset(_APART.split())
 _UNCLOSED: Mapping[str, frozenset[str]] = {  # elements that may stay open, and what closes them
     "p": frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "hr")) | _BLOCKS - {"li"},
     "li": frozenset(("li",)),
@@ -134,14 +135,10 @@ class _Reader(HTMLParser):
         if tag == "title" and self._title is not None:
             self.title = _BLANKS.sub(" ", "".join(self._title)).strip()
             self._title = None
-            return
-        if self._hidden:
-            if tag in self._hidden:
-                del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
-                return
-            if tag not in _BLOCKS or self._hidden[0] not in _UNCLOSED:
-                return
-            self._hidden.clear()  # what holds the hidden element was closed, and that with it
+        elif not self._hidden or self._leaves_hidden(tag):
+            self._close(tag)
+
+    def _close(self, tag: str) -> None:
         if tag in ("ul", "ol"):
             if self._lists:
                 self._lists.pop()
@@ -183,6 +180,16 @@ class _Reader(HTMLParser):
     def _closes_hidden(self, tag: str) -> bool:
         """Whether an element that opens ends the hidden one, which may stay without an end of its own."""
         if len(self._hidden) > 1 or tag not in _UNCLOSED.get(self._hidden[0], ()):
+            return False
+        self._hidden.clear()
+        return True
+
+    def _leaves_hidden(self, tag: str) -> bool:
+        """Take the end of an element within a hidden one; tell whether it is that of one around both."""
+        if tag in self._hidden:
+            del self._hidden[len(self._hidden) - 1 - self._hidden[::-1].index(tag) :]
+            return False
+        if tag not in _BLOCKS or self._hidden[0] not in _UNCLOSED:
             return False
         self._hidden.clear()
         return True

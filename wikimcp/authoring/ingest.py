@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -239,7 +239,7 @@ def _taken(
     if not allow_fetch:
         raise Unavailable(
             "fetching is off",
-            hint="The operator turns it on with ingest.allow_fetch. Or fetch it yourself and give text or path.",
+            hint="The operator allows it with ingest.allow_fetch. Or fetch it yourself and give the file.",
         )
     return _from_web(fetch(url or "", rules))
 

@@ -62,10 +62,8 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _result(finding: Finding, index: int, mark: str) -> dict[str, Any]:
     region = {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
-    place = {
-        "artifactLocation": {"uri": quote(finding.page, safe="/", errors="surrogateescape"), "uriBaseId": _BASE},
-        "region": region,
-    }
+    uri = quote(finding.page, safe="/", errors="surrogateescape")
+    place = {"artifactLocation": {"uri": uri, "uriBaseId": _BASE}, "region": region}
     hint = finding.hint or finding.rule.hint
     return {
         "ruleId": finding.rule.code,

@@ -122,7 +122,7 @@ def strict_text(data: bytes) -> str:
 
 
 def plain_extract(kind: Kind, data: bytes) -> str:
-    """Return the extract of a source that needs no parser: text as it is, code in a fence, images as a stub."""
+    """Return the extract of a source that needs no parser: text as it is, code fenced, images as a stub."""
     if kind.name == "image":
         form = _IMAGES.get(kind.suffix, kind.suffix.upper())
         return (
@@ -144,7 +144,7 @@ def fenced(text: str, language: str) -> str:
 
 
 def cut(text: str, *, most: int = MOST_EXTRACT) -> tuple[str, bool]:
-    """Return a text within ``most`` bytes of UTF-8, and whether something is gone; cut at a line if it can be."""
+    """Return a text within ``most`` bytes of UTF-8, cut at a line if it can be, and whether it was cut."""
     data = text.encode("utf-8", "replace")
     if len(data) <= most:
         return data.decode("utf-8"), False

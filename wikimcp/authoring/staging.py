@@ -84,9 +84,7 @@ def find_staged(folder: Path, sha256: str) -> Staged | None:
     return None
 
 
-def stage(
-    folder: Path, name: str, *, source: bytes, extract: str, metadata: Mapping[str, Any]
-) -> Staged:
+def stage(folder: Path, name: str, *, source: bytes, extract: str, metadata: Mapping[str, Any]) -> Staged:
     """Put a source into the staging area, under ``name`` or the next that is free. Under the lock only.
 
     Raises WikiError when the disk refuses; nothing is left of it then.
@@ -163,4 +161,4 @@ def _sync(folder: Path) -> None:
 
 def _refused(error: OSError) -> WikiError:
     reason = error.strerror or type(error).__name__
-    return WikiError(f"the disk refused the source ({reason})", hint="Nothing was staged. Free room or rights.")
+    return WikiError(f"the disk refused the source ({reason})", hint="Nothing was staged.")

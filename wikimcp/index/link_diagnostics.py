@@ -60,13 +60,9 @@ def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
             names, blocks = _known(view, found.slug, headings)
             if link.fragment.startswith("^"):
                 if link.fragment[1:].strip().casefold() not in blocks:
-                    yield OddLink(
-                        "missing_block", shown, link, f"{shown!r}: {found.slug} has no such block"
-                    )
+                    yield OddLink("missing_block", shown, link, f"{shown!r}: {found.slug} has no such block")
             elif anchor(link.fragment.rpartition("#")[2]) not in names:
-                yield OddLink(
-                    "missing_heading", shown, link, f"{shown!r}: {found.slug} has no such heading"
-                )
+                yield OddLink("missing_heading", shown, link, f"{shown!r}: {found.slug} has no such heading")
 
 
 def link_diagnostics(view: View, page: PageRecord) -> tuple[Diagnostic, ...]:
