@@ -60,7 +60,7 @@ def test_the_help_lists_no_verb_that_is_not_there(capsys: pytest.CaptureFixture[
     assert main(["--help"]) == 0
     first_words = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert {"bundle", "install", "hook"} <= first_words
-    assert first_words.isdisjoint({"ingest", "okf", "refresh", "lint", "init"})
+    assert first_words.isdisjoint({"ingest", "okf", "refresh", "init"})
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,6 @@ def test_the_help_lists_no_verb_that_is_not_there(capsys: pytest.CaptureFixture[
         (["bundel", "x"], "usage: 'bundel' is no verb. Did you mean bundle"),
         (["ingest", "paper.pdf"], "usage: 'ingest' is not in this version yet"),
         (["install", "cursr"], "usage: 'cursr' is no client that can be installed into. Did you mean cursor"),
-        (["lint"], "usage: 'lint' is not in this version yet"),
         (["bundle"], "usage: the following arguments are required: QUESTION"),
         (["bundle", "x", "--limt", "3"], "usage: there is no option --limt. Did you mean --limit"),
         (["bundle", "-x", "flag"], "Put -- before a question that starts with a dash"),

@@ -22,11 +22,12 @@ from wikimcp.authoring.lint_report import (
 from wikimcp.citations.anchors import SourceRoots, check_anchor, parse_anchor
 from wikimcp.citations.uri import parse_cite_uri
 from wikimcp.citations.verdict import Status
-from wikimcp.graph.resolve import fold
+from wikimcp.graph.resolve import fold, slug_form
 from wikimcp.index.link_diagnostics import odd_links
 from wikimcp.index.pins import Pin, pin_key
 from wikimcp.index.records import PageRecord
 from wikimcp.index.view import Reading
+from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Link, LinkKind
 
 _WANTED_BY = 2  # pages that ask for a name before its lack is a gap
@@ -74,11 +75,18 @@ def link_findings(
         line, column = places.of_link(odd.link)
         yield Finding(rule, page.path, line, odd.message, column)
         if rule is BROKEN_LINK and odd.link.kind in _PAGES and odd.link.target:
-            asked = tally.wanted.setdefault(fold(odd.link.target.strip()), {})
+            asked = tally.wanted.setdefault(_wanted_name(odd.link.target), {})
             asked.setdefault(page.path, (odd.target, line, column))
     cited = [link for link in links if link.kind is LinkKind.CITATION]
     if cited:
         yield from _citation_findings(reading, page, places, tally, cited=cited, sources=sources)
+
+
+def _wanted_name(target: str) -> str:
+    """Return a target as a name: without the suffix of a page, dashes and blanks alike."""
+    name = target.strip().removeprefix("./")
+    suffix = next((end for end in PAGE_SUFFIXES if name.lower().endswith(end)), "")
+    return slug_form(name[: len(name) - len(suffix)])
 
 
 def _citation_findings(

@@ -81,15 +81,9 @@ def field_findings(
         head = heads.get(page.rev, {})
         lacking = [key for key in wanted if not _filled(head.get(key))]
         if lacking:
-            what = "no frontmatter" if not head else "frontmatter without"
-            message = f"{what}; {', '.join(lacking)} lacking" if not head else f"{what} {', '.join(lacking)}"
-            yield Finding(MISSING_FIELDS, page.path, 1, message)
+            what = "the frontmatter lacks" if head else "there is no frontmatter, so it lacks"
+            yield Finding(MISSING_FIELDS, page.path, 1, f"{what} {', '.join(lacking)}")
 
 
 def _filled(value: object) -> bool:
     return value not in (None, "", [], {})
-
-
-def stale_fields(names: str) -> Iterator[str]:
-    """Yield the field names of a comma-separated list."""
-    yield from (name for part in names.split(",") if (name := part.strip()))

@@ -14,6 +14,7 @@ from wikimcp.cli.cite import add_cite
 from wikimcp.cli.client_arguments import CLIENT_VERBS, add_client_verbs, add_installed
 from wikimcp.cli.graph_arguments import add_graph
 from wikimcp.cli.key_arguments import add_keys
+from wikimcp.cli.lint_verb import add_lint
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
 from wikimcp.cli.sparql_arguments import add_sparql
 from wikimcp.errors import nearest
@@ -34,7 +35,7 @@ Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wron
 `wikimcp VERB --help` says what a verb prints and gives examples.
 """
 _LATER = {
-    **dict.fromkeys(("init", "refresh", "lint", "ingest", "hot", "okf", "context"), "the compiled wiki"),
+    **dict.fromkeys(("init", "refresh", "ingest", "hot", "okf", "context"), "the compiled wiki"),
 }
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
 
@@ -53,7 +54,16 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"wikimcp {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
-    parts = (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_sparql, add_cite)
+    parts = (
+        _add_serving,
+        _add_reading,
+        add_briefing,
+        _add_looking,
+        add_graph,
+        add_sparql,
+        add_cite,
+        add_lint,
+    )
     for add in (*parts, _add_keeping, add_client_verbs, add_keys):
         add(Verbs(verbs, common))
     return parser
@@ -276,7 +286,7 @@ def _add_keeping(verbs: Verbs) -> None:
 
 VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
-    *("graph", "sparql", "cite", "index", "models", "eval", "keys"),
+    *("graph", "sparql", "cite", "lint", "index", "models", "eval", "keys"),
     *BRIEFING_VERBS,
     *CLIENT_VERBS,
 )

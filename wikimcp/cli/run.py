@@ -18,6 +18,7 @@ from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.graph_verb import graph
 from wikimcp.cli.hook_verb import hook, tell
 from wikimcp.cli.key_verbs import keys
+from wikimcp.cli.lint_verb import lint
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
@@ -39,6 +40,7 @@ _VERBS = {
     "doctor": doctor,
     "manifest": verbs.manifest,
     "graph": graph,
+    "lint": lint,
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
