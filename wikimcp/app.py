@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,11 +27,24 @@ from wikimcp.vaults.detect import VaultOptions, detect
 from wikimcp.vaults.globs import compile_globs
 
 if TYPE_CHECKING:
+    from wikimcp.authoring.workspace import Workspace
+    from wikimcp.authoring_tools.profile import AuthoringProfile
     from wikimcp.embedders.resolve import EmbedderPlan
+    from wikimcp.guide.specs import ToolExtension
 
 
-def build_service(settings: Settings, *, background: bool = True) -> WikiService:
-    """Compose the service of one vault.
+@dataclass(frozen=True, slots=True)
+class AuthoringSetup:
+    """What the authoring profile works on: a workspace, and the settings its wiki is read by."""
+
+    workspace: Workspace
+    wiki: Settings
+
+
+def build_service(
+    settings: Settings, *, background: bool = True, extension: ToolExtension | None = None
+) -> WikiService:
+    """Compose the service of one vault, with the tools of an ``extension`` beside its own.
 
     With ``background`` its threads are started; without, ``wait_ready`` does the work in the
     caller's thread. Raises VaultError, SettingsError or StateError with what to do next.
@@ -60,7 +74,12 @@ def build_service(settings: Settings, *, background: bool = True) -> WikiService
     )
     triples = open_triple_store(settings)
     options = service_options(settings, plan, no_triples=triples if isinstance(triples, str) else "")
-    service = WikiService(keeper, options, triples=None if isinstance(triples, str) else WikiTriples(triples))
+    service = WikiService(
+        keeper,
+        options,
+        triples=None if isinstance(triples, str) else WikiTriples(triples),
+        extension=extension,
+    )
     if background:
         service.start()
     return service
@@ -152,15 +171,39 @@ def service_options(settings: Settings, plan: EmbedderPlan, *, no_triples: str =
     )
 
 
-def serve(settings: Settings, *, http: tuple[str, int] | None) -> int:
-    """Serve one vault until the client leaves or a signal comes; returns the exit code."""
+def open_authoring(settings: Settings, setup: AuthoringSetup, *, file_links: bool) -> AuthoringProfile:
+    """Compose the authoring profile; its index of the compiled wiki is opened when first asked for."""
+    from wikimcp.authoring_tools.contract import AuthoringContext
+    from wikimcp.authoring_tools.profile import AuthoringProfile
+    from wikimcp.authoring_tools.wiki_index import WikiIndex
+
+    index = WikiIndex(lambda: build_service(setup.wiki, background=False), setup.workspace)
+    context = AuthoringContext(
+        workspace=setup.workspace,
+        search=index.search,
+        verify=index.verify,
+        file_links=file_links or settings.urls.file,
+        allow_fetch=settings.authoring.allow_fetch,
+    )
+    return AuthoringProfile(context, cap_tokens=settings.answer_tokens, on_close=index.close)
+
+
+def serve(
+    settings: Settings, *, http: tuple[str, int] | None, authoring: AuthoringSetup | None = None
+) -> int:
+    """Serve one vault until the client leaves or a signal comes; returns the exit code.
+
+    With ``authoring`` the client over stdio is an author; over HTTP it is who has a key with that scope.
+    """
     drafts = settings.drafts.allow
+    extension = None if authoring is None else open_authoring(settings, authoring, file_links=http is None)
     if http is None:
         from wikimcp.edges.stdio import claim_stdout, serve_stdio
 
         wire = claim_stdout()
-        service = build_service(settings)
-        caller = Caller(name="stdio", may_see_drafts=drafts)
+        service = build_service(settings, extension=extension)
+        scopes = Caller().scopes | ({"author"} if authoring is not None else frozenset())
+        caller = Caller(name="stdio", may_see_drafts=drafts, scopes=scopes)
         return serve_stdio(service, wire, caller=caller, log_level=settings.log_level)
     from wikimcp.access.key_file import KeyFile
     from wikimcp.edges.http import HttpOptions, serve_http
@@ -176,7 +219,7 @@ def serve(settings: Settings, *, http: tuple[str, int] | None) -> int:
         a2a=wanted.agent_to_agent,
     )
     return serve_http(
-        build_service(settings),
+        build_service(settings, extension=extension),
         host=host,
         port=port,
         caller=Caller(name="http", may_see_drafts=drafts),

@@ -24,7 +24,16 @@ from wikimcp.guide.ladder import PROMPTS, instructions, prompt_text
 from wikimcp.guide.pictures import picture
 from wikimcp.guide.resources import TEMPLATES, list_resources, read_resource
 from wikimcp.guide.sidecar_check import check_sidecar
-from wikimcp.guide.specs import BriefingAnswer, PromptArgument, PromptSpec, ResourceSpec, ToolAnswer, ToolSpec
+from wikimcp.guide.specs import (
+    BriefingAnswer,
+    PromptArgument,
+    PromptSpec,
+    ResourceSpec,
+    ToolAnswer,
+    ToolExtension,
+    ToolHints,
+    ToolSpec,
+)
 from wikimcp.guide.status import full_status, manifest
 from wikimcp.index.keeper import IndexKeeper, Report
 from wikimcp.index.stale import Stale
@@ -45,6 +54,7 @@ __all__ = [
     "ResourceSpec",
     "ServiceOptions",
     "ToolAnswer",
+    "ToolHints",
     "ToolSpec",
     "WikiService",
 ]
@@ -81,9 +91,15 @@ class WikiService:
     version = __version__
 
     def __init__(
-        self, keeper: IndexKeeper, options: ServiceOptions, *, triples: WikiTriples | None = None
+        self,
+        keeper: IndexKeeper,
+        options: ServiceOptions,
+        *,
+        triples: WikiTriples | None = None,
+        extension: ToolExtension | None = None,
     ) -> None:
         self.keeper = keeper
+        self._extension = extension
         self.options = options
         self._triples = triples
         self._listeners: list[Callable[[], None]] = []
@@ -100,6 +116,8 @@ class WikiService:
 
     def close(self) -> None:
         """Stop threads and processes and release locks. Idempotent and fast."""
+        if self._extension is not None:
+            self._extension.close()
         if self._triples is not None:
             self._triples.close()
         self.keeper.close()
@@ -165,7 +183,11 @@ class WikiService:
 
     def tools(self, caller: Caller | None = None) -> list[ToolSpec]:
         """Return the tools whose backends are present now, for a caller or for anybody."""
-        return [self._spec(tool) for tool in self._available(_audience(caller))[0]]
+        own = [self._spec(tool) for tool in self._available(_audience(caller))[0]]
+        return own + self._extra_tools(caller)
+
+    def _extra_tools(self, caller: Caller | None) -> list[ToolSpec]:
+        return [] if self._extension is None else self._extension.tools(caller)
 
     def off_tools(self) -> dict[str, str]:
         """Return the tools that are not registered, with the reason for each."""
@@ -196,6 +218,10 @@ class WikiService:
         Raises NotFound with the nearest names for a tool that does not exist, Unavailable with the
         reason for one that is off, and the tool's own WikimcpError.
         """
+        if self._extension is not None and any(tool.name == name for tool in self._extension.tools(caller)):
+            answer = self._extension.call(name, arguments, caller)
+            self.keeper.freshen()  # it may have written pages of this very vault
+            return answer
         return self._finished(self._tool(name, _audience(caller)), arguments, caller)
 
     def source_refs(self, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
@@ -333,15 +359,18 @@ class WikiService:
         """Return the markdown behind a URI. Raises NotFound or BadArgument."""
         return self._read(_audience(caller), lambda reading: read_resource(reading, uri))
 
-    def prompts(self) -> list[PromptSpec]:
-        """Return the prompts."""
-        return [
+    def prompts(self, caller: Caller | None = None) -> list[PromptSpec]:
+        """Return the prompts, for a caller or for anybody."""
+        own = [
             PromptSpec(p.name, p.title, p.description, tuple(PromptArgument(*a) for a in p.arguments))
             for p in PROMPTS
         ]
+        return own + ([] if self._extension is None else self._extension.prompts(caller))
 
     def prompt(self, name: str, arguments: Mapping[str, str], caller: Caller) -> str:
         """Return a prompt's text. Raises NotFound or BadArgument."""
+        if self._extension is not None and any(p.name == name for p in self._extension.prompts(caller)):
+            return self._extension.prompt(name, arguments)
         return prompt_text(name, arguments, self._names())
 
     def complete(self, kind: str, argument: str, value: str, caller: Caller) -> list[str]:

@@ -142,8 +142,25 @@ class Citations:
     source_roots: tuple[str, ...] = declared("list", ())
 
 
+@dataclass(frozen=True, slots=True)
+class Authoring:
+    """The compiled wiki: its project, its folder there, the folders it is compiled from, how, and fetching.
+
+    ``workspace`` None: the nearest folder upwards that has such a wiki, else the current one. ``raw_roots``
+    are folders of the workspace, each plain or as ``name=folder``; none: those of the wiki's manifest.
+    ``allow_fetch``: whether a source may be fetched from the web.
+    """
+
+    workspace: Path | None = declared("path", None)
+    wiki_root: str = declared("text", ".wiki")
+    raw_roots: tuple[str, ...] = declared("list", ())
+    profile: str = declared("text", "auto", "codebase", "pkm", "hybrid", "auto")
+    allow_fetch: bool = declared("flag", False)
+
+
 GROUPS: Mapping[str, type] = {
     group.__name__.lower(): group
     for group in (Drafts, Models, Coverage, Dense, Urls, Start, Http, Graph, Sparql, Briefing, Citations)
+    + (Authoring,)
 }
 """Every group by the name its keys begin with."""

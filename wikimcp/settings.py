@@ -21,6 +21,7 @@ from wikimcp.config_text import Given, Rule, parse_config, read_value, unknown_k
 from wikimcp.errors import SettingsError, VaultError
 from wikimcp.setting_groups import (
     GROUPS,
+    Authoring,
     Briefing,
     Citations,
     Coverage,
@@ -90,6 +91,7 @@ class Settings:
     sparql: Sparql = field(default_factory=Sparql)
     briefing: Briefing = field(default_factory=Briefing)
     citations: Citations = field(default_factory=Citations)
+    authoring: Authoring = field(default_factory=Authoring)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
@@ -132,11 +134,13 @@ def load_settings(
     *,
     cwd: Path | None = None,
     places: Places | None = None,
+    unnamed: Path | None = None,
 ) -> Settings:
     """Load and check all settings; ``flags`` holds dotted keys (None: not given).
 
-    Raises SettingsError for a wrong key, value or file, named with its nearest right one and its
-    line, and when no vault is named or found; VaultError when the vault is no folder.
+    ``unnamed`` is the vault where none is named; without it one is looked for. Raises SettingsError for a
+    wrong key, value or file, named with its nearest right one and its line, and when no vault is named or
+    found; VaultError when the vault is no folder.
     """
     cwd = Path.cwd() if cwd is None else cwd
     places = Places.of_user() if places is None else places
@@ -146,6 +150,8 @@ def load_settings(
         named = _first("vault", project.layers) or project.as_vault() or _first("vault", [user])
     else:
         project = _Project(None, [])  # another vault's config file has no say
+    if named is None and unnamed is not None:
+        named = Given(unnamed, "the compiled wiki of the workspace", cwd)
     vault, origin = _checked_vault(named or _discover_vault(cwd, places.home))
     own = [] if vault == project.folder else _folder_layers(vault)
     values, origins = _merge([*explicit, *own, *project.layers, user], places=places)
@@ -178,6 +184,18 @@ def load_http(
     """Load the settings of the HTTP edge alone: no vault is needed. Raises SettingsError."""
     http: Http = _load_group("http", flags, env, cwd=cwd, places=places)
     return http
+
+
+def load_authoring(
+    flags: Mapping[str, object],
+    env: Mapping[str, str] | None = None,
+    *,
+    cwd: Path | None = None,
+    places: Places | None = None,
+) -> Authoring:
+    """Load the settings of the compiled wiki alone: no vault is needed. Raises SettingsError."""
+    authoring: Authoring = _load_group("authoring", flags, env, cwd=cwd, places=places)
+    return authoring
 
 
 def _load_group(

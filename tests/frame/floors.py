@@ -24,7 +24,7 @@ FLOORS: Mapping[str, int] = {
     ),
     "index": 5,
     **dict.fromkeys(("tools", "guide", "authoring", "access"), 6),
-    "service": 7,
+    **dict.fromkeys(("service", "authoring_tools"), 7),
     **dict.fromkeys(("edges", "clients"), 8),
     **dict.fromkeys(("app", "evaluation"), 9),
     "cli": 10,

@@ -239,7 +239,7 @@ def _taken(
     if not allow_fetch:
         raise Unavailable(
             "fetching is off",
-            hint="The operator allows it with ingest.allow_fetch. Or fetch it yourself and give the file.",
+            hint="The operator allows it with authoring.allow_fetch. Or fetch it yourself and give the file.",
         )
     return _from_web(fetch(url or "", rules))
 

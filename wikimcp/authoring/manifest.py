@@ -7,7 +7,7 @@ line, so that a version control system shows which of them changed.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -86,10 +86,14 @@ class AnchorEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All entries. ``directories`` and ``sources`` are the tree of the raw roots."""
+    """All entries. ``directories`` and ``sources`` are the tree of the raw roots.
+
+    ``profile`` and ``raw_roots`` (as ``name=folder``) are those of the workspace it was saved from.
+    """
 
     profile: str = "auto"
     compiled_at: str = ""
+    raw_roots: tuple[str, ...] = ()
     roots: tuple[DirectoryEntry, ...] = ()
     directories: tuple[DirectoryEntry, ...] = ()
     sources: tuple[SourceEntry, ...] = ()
@@ -105,7 +109,8 @@ class Manifest:
             if isinstance(value, str):
                 parts.append(f' "{name}": {json.dumps(value, ensure_ascii=False)}')
                 continue
-            lines = ",\n".join("  " + json.dumps(entry.to_json(), ensure_ascii=False) for entry in value)
+            plain = (entry if isinstance(entry, str) else entry.to_json() for entry in value)
+            lines = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in plain)
             parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": []')
         return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -140,7 +145,10 @@ def manifest_of(change: Transaction) -> Manifest | None:
 
 
 def save_manifest(change: Transaction, manifest: Manifest) -> bool:
-    """Plan to write the manifest; returns whether it changes."""
+    """Plan to write the manifest, with how its workspace is set; returns whether it changes."""
+    workspace = change.workspace
+    named = tuple(f"{root.name}={root.folder}" for root in workspace.raw_roots)
+    manifest = replace(manifest, profile=workspace.profile, raw_roots=named)
     return change.write(MANIFEST, manifest.to_json(), scanned=False)
 
 

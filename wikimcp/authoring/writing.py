@@ -51,7 +51,9 @@ class FileChange:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        shown = {"file": self.file, "before": self.before, "after": self.after, "diff": self.diff or None}
+        action = "create" if self.before is None else "remove" if self.after is None else "update"
+        shown = {"file": self.file, "action": action, "before": self.before, "after": self.after}
+        shown["diff"] = self.diff or None
         return {key: value for key, value in shown.items() if value is not None}
 
 

@@ -9,12 +9,12 @@ import argparse
 import textwrap
 
 from wikimcp import __version__
+from wikimcp.cli.authoring_verbs import AUTHORING_VERBS, MISSING_VERBS, add_authoring
 from wikimcp.cli.briefing_verb import BRIEFING_VERBS, add_briefing
 from wikimcp.cli.cite import add_cite
 from wikimcp.cli.client_arguments import CLIENT_VERBS, add_client_verbs, add_installed
 from wikimcp.cli.graph_arguments import add_graph
 from wikimcp.cli.key_arguments import add_keys
-from wikimcp.cli.lint_verb import add_lint
 from wikimcp.cli.parsing import Parser, UsageError, Verbs
 from wikimcp.cli.sparql_arguments import add_sparql
 from wikimcp.errors import nearest
@@ -34,9 +34,7 @@ user's config.toml, else the nearest folder upwards that is a vault. It is never
 Exit codes: 0 done, 1 the answer is an error (or doctor found a problem), 2 wrong usage.
 `wikimcp VERB --help` says what a verb prints and gives examples.
 """
-_LATER = {
-    **dict.fromkeys(("init", "refresh", "ingest", "hot", "okf", "context"), "the compiled wiki"),
-}
+_LATER = dict.fromkeys(MISSING_VERBS, "the compiled wiki")
 """Verbs of parts that are not built yet: named when asked for, listed nowhere."""
 
 
@@ -54,17 +52,8 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"wikimcp {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=Parser)
     _add_set(common)  # after the parser took its copy: given twice, the verb's would drop the other's
-    parts = (
-        _add_serving,
-        _add_reading,
-        add_briefing,
-        _add_looking,
-        add_graph,
-        add_sparql,
-        add_cite,
-        add_lint,
-    )
-    for add in (*parts, _add_keeping, add_client_verbs, add_keys):
+    parts = (_add_serving, _add_reading, add_briefing, _add_looking, add_graph, add_sparql, add_cite)
+    for add in (*parts, _add_keeping, add_authoring, add_client_verbs, add_keys):
         add(Verbs(verbs, common))
     return parser
 
@@ -131,7 +120,13 @@ def _add_serving(verbs: Verbs) -> None:
         help="serve over HTTP instead of stdio (default 127.0.0.1:8808): MCP at /mcp, REST under /api, "
         "described by /api/openapi.json; /healthz, /readyz, /metrics",
     )
-    serve.add_argument("--profile", default="knowledge", metavar="NAME", help="the tools to offer: knowledge")
+    serve.add_argument(
+        "--profile",
+        default="knowledge",
+        metavar="NAME",
+        help="knowledge (only reads, the default), or authoring: also the tools that keep a compiled wiki",
+    )
+    serve.add_argument("--workspace", metavar="DIR", help="with --profile authoring: the project of the wiki")
     serve.add_argument(
         "--allow-anonymous",
         action="store_const",
@@ -286,8 +281,9 @@ def _add_keeping(verbs: Verbs) -> None:
 
 VERBS = (
     *("serve", "bundle", "query", "search", "read", "page", "call", "tools", "status", "doctor", "manifest"),
-    *("graph", "sparql", "cite", "lint", "index", "models", "eval", "keys"),
+    *("graph", "sparql", "cite", "index", "models", "eval", "keys"),
     *BRIEFING_VERBS,
+    *AUTHORING_VERBS,
     *CLIENT_VERBS,
 )
 """Every verb, aliases included; a test keeps this equal to what the parser takes."""

@@ -20,7 +20,7 @@ _MOST_SHOWN = 20  # findings of one rule in text
 FORMATS = ("text", "json", "sarif")
 
 
-def add_lint(verbs: Verbs) -> None:
+def add(verbs: Verbs) -> None:
     """Describe the verb."""
     lint = verbs.add(
         "lint",
@@ -43,7 +43,7 @@ def add_lint(verbs: Verbs) -> None:
     lint.add_argument("--include-drafts", action="store_true", help="withheld pages too, where allowed")
 
 
-def lint(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Check the vault and print what was found."""
     days = arguments.stale_days
     if days is not None and days < 0:

@@ -105,4 +105,8 @@ _SETTING_OPTIONS: Mapping[str, str] = {
     "http.allow_anonymous": "allow_anonymous",
     "http.agent_to_agent": "a2a",
     "watch": "watch",
+    "authoring.workspace": "workspace",
+    "authoring.wiki_root": "wiki_root",
+    "authoring.raw_roots": "raw_root",
+    "authoring.allow_fetch": "allow_fetch",
 }

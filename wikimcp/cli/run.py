@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 
-from wikimcp.cli import verbs
+from wikimcp.cli import authoring_verbs, verbs
 from wikimcp.cli.arguments import build_parser, check_first
 from wikimcp.cli.briefing_verb import BRIEFING_VERBS, briefing
 from wikimcp.cli.cite import cite
@@ -18,7 +18,6 @@ from wikimcp.cli.evaluate import evaluate
 from wikimcp.cli.graph_verb import graph
 from wikimcp.cli.hook_verb import hook, tell
 from wikimcp.cli.key_verbs import keys
-from wikimcp.cli.lint_verb import lint
 from wikimcp.cli.model_verbs import models
 from wikimcp.cli.parsing import UsageError
 from wikimcp.cli.show import error_value, print_json
@@ -40,11 +39,11 @@ _VERBS = {
     "doctor": doctor,
     "manifest": verbs.manifest,
     "graph": graph,
-    "lint": lint,
     "index": verbs.index,
     "models": models,
     "eval": evaluate,
     **dict.fromkeys(BRIEFING_VERBS, briefing),
+    **dict.fromkeys(authoring_verbs.AUTHORING_VERBS, authoring_verbs.run),
     "sparql": sparql,
     "install": install,
     "uninstall": uninstall,

@@ -57,11 +57,15 @@ def opened(settings: Settings, *, vectors: str, quiet: bool = True) -> Iterator[
 
 def serve(arguments: argparse.Namespace) -> int:
     """Serve over stdio, or over HTTP with ``--http``."""
-    if arguments.profile != "knowledge":
-        raise UsageError(
-            f"the profile '{arguments.profile[:40]}' is not in this version", hint="Leave --profile out."
-        )
-    settings = settings_of(arguments)
+    if arguments.profile not in ("knowledge", "authoring"):
+        hint = "There are knowledge (the default) and authoring."
+        raise UsageError(f"there is no profile '{arguments.profile[:40]}'", hint=hint)
+    if arguments.profile == "authoring":
+        from wikimcp.cli.authoring_server import authoring_setup
+
+        settings, authoring = authoring_setup(arguments)
+    else:
+        settings, authoring = settings_of(arguments), None
     http = None if arguments.http is None else http_address(arguments.http, settings)
     if http is None:
         from wikimcp.edges.stdio import claim_stdout
@@ -69,7 +73,7 @@ def serve(arguments: argparse.Namespace) -> int:
         claim_stdout()  # before anything is imported that might print
     from wikimcp import app
 
-    return app.serve(settings, http=http)
+    return app.serve(settings, http=http, authoring=authoring)
 
 
 def http_address(text: str, settings: Settings) -> tuple[str, int]:

@@ -36,7 +36,7 @@ from wikimcp.errors import (
     WikimcpError,
 )
 from wikimcp.models import Caller
-from wikimcp.service import PromptSpec, ResourceSpec, ToolSpec, WikiService
+from wikimcp.service import PromptSpec, ResourceSpec, ToolHints, ToolSpec, WikiService
 
 CALLER_KEY = "wikimcp.caller"
 """Where an HTTP request's ASGI scope holds the Caller that its key stands for."""
@@ -47,7 +47,6 @@ DRAIN_SECONDS = 0.7
 MAX_COMPLETIONS = 100
 """Most values in one completion answer, by the protocol."""
 
-_READ_ONLY = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _CALLER_FAULTS = (Ambiguous, BadArgument, NotFound, QueryRejected, TooLarge)
 _TOOL_META = {"anthropic/maxResultSizeChars": 200_000}  # the service's own caps are tighter
 
@@ -192,12 +191,13 @@ class McpServer:
         return await self._ask("resources/read", work, data={"uri": uri})
 
     async def _list_prompts(
-        self, _ctx: Context, params: types.PaginatedRequestParams | None
+        self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         _refuse_cursor(params)
+        caller = self._caller_of(ctx)
 
         def work() -> types.ListPromptsResult:
-            return types.ListPromptsResult(prompts=[_prompt(spec) for spec in self._service.prompts()])
+            return types.ListPromptsResult(prompts=[_prompt(spec) for spec in self._service.prompts(caller)])
 
         return await self._ask("prompts/list", work)
 
@@ -352,8 +352,17 @@ def _tool(spec: ToolSpec) -> types.Tool:
         description=spec.description,
         input_schema=strip_titles(spec.input_schema),
         output_schema=None if spec.output_schema is None else strip_titles(spec.output_schema),
-        annotations=_READ_ONLY,
+        annotations=_annotations(spec.hints),
         _meta=_TOOL_META,
+    )
+
+
+def _annotations(hints: ToolHints) -> types.ToolAnnotations:
+    return types.ToolAnnotations(
+        read_only_hint=hints.read_only,
+        destructive_hint=None if hints.read_only else hints.destructive,  # says nothing of what only reads
+        idempotent_hint=hints.idempotent,
+        open_world_hint=hints.open_world,
     )
 
 

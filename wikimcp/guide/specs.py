@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from wikimcp.models import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHints:
+    """What a client may take for granted of a tool, as MCP's annotations say it."""
+
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = True
+    open_world: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +28,7 @@ class ToolSpec:
     description: str
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None
+    hints: ToolHints = ToolHints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +76,22 @@ class PromptSpec:
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
+
+
+class ToolExtension(Protocol):
+    """Tools and prompts beside those of the vault, for some callers only."""
+
+    def tools(self, caller: Caller | None) -> list[ToolSpec]:
+        """Return what a caller may use; None is nobody in particular."""
+
+    def call(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
+        """Run one of ``tools(caller)``. Raises WikimcpError."""
+
+    def prompts(self, caller: Caller | None) -> list[PromptSpec]:
+        """Return the prompts for a caller."""
+
+    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text of one of ``prompts``. Raises BadArgument."""
+
+    def close(self) -> None:
+        """Release what it holds. Idempotent."""

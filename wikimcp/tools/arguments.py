@@ -11,17 +11,16 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from wikimcp.errors import BadArgument
-from wikimcp.tools.contract import Params, Result, Tool
+from wikimcp.tools.contract import Params
 from wikimcp.tools.parameters import LONGEST_TEXT, Parameter, parameters_of
 from wikimcp.tools.rendering import clip, flatten
 
-P = TypeVar("P", bound=Params)
-R = TypeVar("R", bound=Result)
+P = TypeVar("P", bound=Params, covariant=True)
 
 _MOST_ITEMS = 1_000  # of a list whose field sets no limit of its own
 _MOST_KEYS = 100
@@ -31,7 +30,19 @@ _TRUE = frozenset({"true", "yes", "on", "y", "t", "1"})
 _FALSE = frozenset({"false", "no", "off", "n", "f", "0"})
 
 
-def bind_arguments(tool: Tool[P, R], raw: object) -> tuple[P, list[str]]:
+class Callee(Protocol[P]):
+    """What arguments are bound to: any tool, by its name and its Params."""
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+
+    @property
+    def params(self) -> type[P]:
+        """The model of its arguments."""
+
+
+def bind_arguments(tool: Callee[P], raw: object) -> tuple[P, list[str]]:
     """Return the params that ``raw`` means, and notes on what was changed to make them fit.
 
     ``raw`` is a mapping, or None for no arguments. Raises BadArgument.

@@ -80,7 +80,11 @@ def bounded(text: str, token: str) -> str:
 
 def render_data(result: Result) -> str:
     """Render any result: a line for each fact, a line for each row of a list, within bounds."""
-    facts = {key: value for key, value in result.wire().items() if key not in _FRAME}
+    return render_facts({key: value for key, value in result.wire().items() if key not in _FRAME})
+
+
+def render_facts(facts: Mapping[str, Any]) -> str:
+    """Render a mapping as it goes on the wire: as ``render_data`` does."""
     lines: list[str] = []
     for key, value in facts.items():
         if isinstance(value, list) and any(isinstance(item, dict) for item in value):

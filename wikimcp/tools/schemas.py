@@ -17,7 +17,11 @@ _LAST = ("notes", "index")
 
 def input_schema(tool: AnyTool) -> dict[str, Any]:
     """Return the schema of a tool's arguments, in the order of its Params."""
-    model: type[Params] = tool.params
+    return input_schema_of(tool.params)
+
+
+def input_schema_of(model: type[Params]) -> dict[str, Any]:
+    """Return the schema of arguments, in the order of their Params."""
     return deepcopy(_input_schema(model))
 
 

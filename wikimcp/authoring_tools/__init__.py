@@ -1,0 +1,1 @@
+"""The verbs of the authoring profile as tools and prompts: off by default, for authors only."""

@@ -1,0 +1,93 @@
+"""The compiled wiki as an index: opened when first asked, proposed pages included, for authors only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from wikimcp.authoring.okf import RESERVED
+from wikimcp.authoring.pages import SUPPORT
+from wikimcp.authoring.workspace import Workspace
+from wikimcp.authoring_tools.contract import Match
+from wikimcp.guide.specs import ToolAnswer
+from wikimcp.markdown.links import PAGE_SUFFIXES
+from wikimcp.models import Caller
+
+_AUTHOR = Caller(name="author", may_see_drafts=True, operator=True)
+_MOST_SECTIONS = 30  # what assemble_bundle gives at most
+_MOST_TOKENS = 24_000
+
+
+class Service(Protocol):
+    """What is needed of the service over the wiki root."""
+
+    def call(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
+        """Run one of the 21 tools."""
+
+    def wait_ready(self, vectors: str = "floor") -> None:
+        """Wait until the index answers."""
+
+    def close(self) -> None:
+        """Release threads, processes and locks."""
+
+
+class WikiIndex:
+    """Searches the compiled wiki and verifies citations of it. Safe to call from several threads."""
+
+    def __init__(self, open_service: Callable[[], Service], workspace: Workspace) -> None:
+        self._open = open_service
+        self._workspace = workspace
+        self._service: Service | None = None
+        self._mutex = threading.Lock()
+
+    def search(self, query: str, mode: str, limit: int) -> list[Match]:
+        """Return the best sections of pages; indexes, log and the pages that serve the wiki are left out."""
+        wanted = min(_MOST_SECTIONS, limit * 3)
+        asked = {"query": query, "mode": mode, "limit": wanted, "token_budget": _MOST_TOKENS}
+        answer = self._ready("none" if mode == "lexical" else "floor").call(
+            "assemble_bundle", {**asked, "include_drafts": True}, _AUTHOR
+        )
+        matches = [self._match(section) for section in (answer.structured or {}).get("sections", [])]
+        return [match for match in matches if match.path and _is_page(match.path)][:limit]
+
+    def verify(self, citations: tuple[str, ...]) -> Mapping[str, str]:
+        """Return the status of each citation."""
+        arguments = {"verify": list(citations), "include_drafts": True}
+        answer = self._ready("none").call("list_stale_citations", arguments, _AUTHOR)
+        rows = (answer.structured or {}).get("verified", [])
+        return {str(row["citation"]): str(row["status"]) for row in rows}
+
+    def close(self) -> None:
+        """Close the service, if it was ever opened. Idempotent."""
+        with self._mutex:
+            service, self._service = self._service, None
+        if service is not None:
+            service.close()
+
+    def _ready(self, vectors: str) -> Service:
+        self._workspace.require_wiki()
+        with self._mutex:
+            if self._service is None:
+                self._service = self._open()
+            self._service.wait_ready(vectors)
+            return self._service
+
+    def _match(self, section: Mapping[str, Any]) -> Match:
+        citation = section["citation"]
+        slug = str(section["slug"])
+        paths = (f"{slug}{suffix}" for suffix in PAGE_SUFFIXES)
+        path = next((path for path in paths if (self._workspace.wiki_root / path).is_file()), "")
+        first, last = citation["lines"]
+        return Match(
+            path=path,
+            title=str(section["title"]),
+            heading_path=tuple(section["headingPath"]),
+            lines=(first, last),
+            text=str(section["text"]),
+            handle=str(citation["handle"]),
+        )
+
+
+def _is_page(path: str) -> bool:
+    return path.rpartition("/")[2] not in RESERVED and path not in SUPPORT
