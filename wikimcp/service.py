@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from wikimcp import __version__
-from wikimcp.authoring.lint import STALE_DAYS, LintOptions, lint_pages
-from wikimcp.authoring.lint_report import LintReport
 from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import NotFound, StateError, Unavailable, WikimcpError, nearest
 from wikimcp.graph.export import to_graphml, to_json
@@ -419,21 +417,13 @@ class WikiService:
         self._need_graph()
         return self._read(_audience(caller), lambda reading: check_sidecar(reading, data))
 
-    def lint(
-        self,
-        caller: Caller,
-        *,
-        stale_days: int = STALE_DAYS,
-        required: tuple[str, ...] = (),
-        include_drafts: bool = False,
-    ) -> LintReport:
-        """Return what is wrong with the wiki as the caller sees it; withheld pages are as in ``call``.
+    def examine(self, caller: Caller, work: Callable[[Reading], T], *, include_drafts: bool = False) -> T:
+        """Return what ``work`` finds in the pages that a caller sees, over files as they are now.
 
-        ``stale_days`` 0 leaves age out of it; ``required`` are fields that every page must have.
+        It may be run several times, and must keep nothing of what it reads. Withheld pages as in ``call``.
         """
-        audience = Audience(drafts=include_drafts and caller.may_see_drafts, labels=caller.labels)
-        options = LintOptions(stale_days=stale_days, required=required, sources=self.options.sources)
-        return self._read(audience, lambda reading: lint_pages(reading, options))
+        drafts = include_drafts and caller.may_see_drafts
+        return self._read(Audience(drafts=drafts, labels=caller.labels), work)
 
     def picture(self, caller: Caller) -> Picture:
         """Return the graph that a caller sees as one page of HTML that loads nothing."""

@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.authoring.plain_lint import PlainLint
-from tests.vaults.dialects import DIALECTS, fixture_copy, put, served
+from tests.vaults.dialects import DIALECTS, Served, fixture_copy, put, served
 from wikimcp import __version__
+from wikimcp.authoring.lint import LintOptions, lint_pages
 from wikimcp.authoring.lint_report import KEYS, RULES, Finding, LintReport, Measured
 from wikimcp.authoring.lint_sarif import sarif
 from wikimcp.authoring.lint_score import WEIGHTS, score
@@ -46,7 +48,17 @@ FILES = {
 def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LintReport]:
     files = FILES | {"index.md": FILES["index.md"] + "".join(f"[[more{number}]] " for number in range(9))}
     with served(put(tmp_path_factory.mktemp("lint") / "v", files)) as wiki:
-        yield wiki.service.lint(Caller())
+        yield lint(wiki)
+
+
+def lint(
+    wiki: Served, caller: Caller | None = None, *, include_drafts: bool = False, **options: Any
+) -> LintReport:
+    """Lint what a caller sees of a served vault."""
+    asked = LintOptions(sources=wiki.service.options.sources, **options)
+    return wiki.service.examine(
+        caller or Caller(), lambda reading: lint_pages(reading, asked), include_drafts=include_drafts
+    )
 
 
 def places(report: LintReport, key: str) -> list[tuple[str, str, int, int]]:
@@ -72,7 +84,7 @@ def test_a_missing_heading_or_block_is_a_class_of_its_own_and_no_failure(
 ) -> None:
     assert places(report, "missing_headings") == [("W003", "home.md", 11, 19), ("W003", "home.md", 12, 64)]
     with served(put(tmp_path / "v", {"a.md": "[[b#Gone]]\n", "b.md": "# B\n\n[[a]]\n"})) as wiki:
-        found = wiki.service.lint(Caller())
+        found = lint(wiki)
         assert found.ok and len(found.by_key["missing_headings"]) == 1
 
 
@@ -111,11 +123,11 @@ def test_withheld_pages_are_nowhere_unless_drafts_are_allowed_and_asked_for(tmp_
         "secret.md": "---\ndraft: true\n---\n[[Markerword]]\n",
     }
     with served(put(tmp_path / "v", files), **{"drafts.allow": True}) as wiki:
-        found = wiki.service.lint(Caller())
+        found = lint(wiki)
         assert "Markerword" not in json.dumps(found.payload())
         assert [row.message for row in found.by_key["broken_links"]] == ["'secret' leads to no page"]
-        assert wiki.service.lint(Caller(), include_drafts=True) == found
-        seen = wiki.service.lint(Caller(may_see_drafts=True), include_drafts=True)
+        assert lint(wiki, include_drafts=True) == found
+        seen = lint(wiki, Caller(may_see_drafts=True), include_drafts=True)
         assert places(seen, "broken_links") == [("W001", "secret.md", 4, 1)]
 
 
@@ -125,10 +137,10 @@ def test_required_fields_and_the_age_of_pages_can_be_set(tmp_path: Path) -> None
         {"a.md": "---\nowner: ana\nupdated: 2020-01-01\n---\n[[b]]\n", "b.md": "---\nx: 1\n---\n[[a]]\n"},
     )
     with served(vault) as wiki:
-        found = wiki.service.lint(Caller(), required=("owner",), stale_days=0)
+        found = lint(wiki, required=("owner",), stale_days=0)
         assert places(found, "missing_frontmatter") == [("W009", "b.md", 1, 0)]
         assert places(found, "stale") == []
-        assert places(wiki.service.lint(Caller(), stale_days=1), "stale") == [("W007", "a.md", 3, 0)]
+        assert places(lint(wiki, stale_days=1), "stale") == [("W007", "a.md", 3, 0)]
 
 
 def test_source_anchors_are_checked_below_the_source_roots_and_counted_without(tmp_path: Path) -> None:
@@ -136,15 +148,15 @@ def test_source_anchors_are_checked_below_the_source_roots_and_counted_without(t
     vault = put(tmp_path / "v", {"a.md": text})
     put(tmp_path / "src", {"app.py": "one\ntwo\n"})
     with served(vault) as wiki:
-        found = wiki.service.lint(Caller())
+        found = lint(wiki)
         assert places(found, "dead_anchors") == [] and "3 source anchors were not checked" in found.notes[0]
         assert places(found, "broken_links") == [("W001", "a.md", 1, 65)]
     with served(vault, **{"citations.source_roots": [str(tmp_path / "src")]}) as wiki:
-        found = wiki.service.lint(Caller())
+        found = lint(wiki)
         assert places(found, "dead_anchors") == [("W002", "a.md", 1, 24), ("W002", "a.md", 1, 44)]
         assert not found.ok and not found.notes
         (tmp_path / "src" / "app.py").write_text("zero\none\ntwo\n")
-        dead = wiki.service.lint(Caller()).by_key["dead_anchors"]
+        dead = lint(wiki).by_key["dead_anchors"]
         assert dead[0].message == "'file:app.py#L1-L2': moved to lines 2-3"
 
 
@@ -154,7 +166,7 @@ def test_every_dialect_is_linted_and_every_finding_stands_on_a_line_of_its_page(
 ) -> None:
     vault = fixture_copy(dialect, tmp_path)
     with served(vault) as wiki:
-        found = wiki.service.lint(Caller())
+        found = lint(wiki)
         assert found.measured.pages == len(wiki.view.pages) > 0
         for row in found.findings:
             page = wiki.view.names.paths[row.page]
@@ -171,7 +183,7 @@ def test_an_empty_vault_page_and_odd_files_break_nothing(tmp_path: Path) -> None
     )
     (vault / os.fsdecode(b"odd-\xff.md")).write_bytes(b"[[gone]] \xff\n")
     with served(vault) as wiki:
-        found = wiki.service.lint(Caller())
+        found = lint(wiki)
         assert ("W001", "c.md", 3, 1) in places(found, "broken_links")
         assert json.loads(json.dumps(sarif(found, version=__version__)))
 
@@ -260,7 +272,7 @@ def whole(
     if not vault.is_dir():
         pytest.skip("the corpus beside the clone is absent")
     with served(vault, state_dir=str(tmp_path_factory.mktemp("state"))) as wiki:
-        yield vault, left_out, wiki.service.lint(Caller(), stale_days=200)
+        yield vault, left_out, lint(wiki, stale_days=200)
 
 
 def test_the_counts_are_those_of_an_independent_script(

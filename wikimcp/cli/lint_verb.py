@@ -50,14 +50,18 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--stale-days takes a number of days, 0 or more", hint="As in --stale-days 90.")
     settings = settings_of(arguments)
     required = tuple(name for part in (arguments.require or "").split(",") if (name := part.strip()))
-    from wikimcp.authoring.lint import STALE_DAYS
+    from wikimcp.authoring.lint import STALE_DAYS, LintOptions, lint_pages
 
     with opened(settings, vectors="none") as service:
-        report = service.lint(
-            local_caller(settings),
-            required=required,
-            include_drafts=arguments.include_drafts,
+        options = LintOptions(
             stale_days=STALE_DAYS if days is None else days,
+            required=required,
+            sources=service.options.sources,
+        )
+        report = service.examine(
+            local_caller(settings),
+            lambda reading: lint_pages(reading, options),
+            include_drafts=arguments.include_drafts,
         )
     print_report(report, arguments.format or ("json" if getattr(arguments, "json", False) else "text"))
     return 0 if report.ok else 1
