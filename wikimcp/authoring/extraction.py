@@ -64,23 +64,24 @@ def read_source(
 
 def _answer(request: bytes, limits: Limits, kind: Kind) -> dict[str, Any]:
     """Run the reader and return what it answers."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-B", "-c", _CODE],
+    command = [sys.executable, "-P", "-B", "-c", _CODE]
+    with subprocess.Popen(
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=child_environment(),
         start_new_session=True,
-    )
-    try:
-        out, _ = process.communicate(request, timeout=limits.seconds)
-    except subprocess.TimeoutExpired as error:
-        raise TimedOut(
-            f"reading this {kind.name} took longer than {limits.seconds:g} seconds and was stopped",
-            hint="Split it, or ingest its text.",
-        ) from error
-    finally:
-        _end(process)
+    ) as process:
+        try:
+            out, _ = process.communicate(request, timeout=limits.seconds)
+        except subprocess.TimeoutExpired as error:
+            raise TimedOut(
+                f"reading this {kind.name} took longer than {limits.seconds:g} seconds and was stopped",
+                hint="Split it, or ingest its text.",
+            ) from error
+        finally:
+            _end(process)
     try:
         answer = json.loads(out)
     except ValueError as error:
@@ -96,7 +97,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 process.kill()
             else:
                 os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def _died(code: int, kind: Kind) -> WikimcpError:

@@ -167,7 +167,8 @@ def _asked(parts: SplitResult, rules: FetchRules, deadline: float) -> Iterator[h
                 "Connection": "close",
             },
         )
-        yield connection.getresponse()
+        with contextlib.closing(connection.getresponse()) as response:
+            yield response
     except WikimcpError:
         raise
     except (OSError, http.client.HTTPException) as error:
@@ -217,6 +218,7 @@ class _Connection(http.client.HTTPConnection):
         self._address = address
         self._secure = secure
         self._deadline = deadline
+        self._opened: socket.socket | None = None  # also when the response has taken it over
         self.aborted = False
 
     def connect(self) -> None:
@@ -224,16 +226,17 @@ class _Connection(http.client.HTTPConnection):
         remaining = max(self._deadline - time.monotonic(), 0.01)
         sock = socket.create_connection((self._address, self.port), timeout=remaining)
         self.sock = sock
+        self._opened = sock
         if self._secure:
             self.sock = ssl.create_default_context().wrap_socket(sock, server_hostname=self.host)
+            self._opened = self.sock
 
     def abort(self) -> None:
         """Break the connection from another thread, so that a server that drips ends with the rest."""
         self.aborted = True
-        sock = self.sock
-        if sock is not None:
+        if self._opened is not None:
             with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+                self._opened.shutdown(socket.SHUT_RDWR)
 
 
 def _body(response: http.client.HTTPResponse, rules: FetchRules, deadline: float) -> bytes:
@@ -248,7 +251,9 @@ def _body(response: http.client.HTTPResponse, rules: FetchRules, deadline: float
         size += len(piece)
         if size > rules.most_bytes:
             raise too_large
-    if time.monotonic() >= deadline:  # broken off by us, which looks like an end where no length is told
+        if time.monotonic() >= deadline:
+            break
+    if time.monotonic() >= deadline:  # perhaps broken off by us: that looks like an end
         raise _too_slow(rules)
     if response.length:
         raise Unavailable("the server broke off in the middle of the page", hint="Try again.")

@@ -27,6 +27,7 @@ _UNCLOSED: Mapping[str, frozenset[str]] = {  # elements that may stay open, and 
     "tr": frozenset(("tr",)),
     **dict.fromkeys(("dd", "dt"), frozenset(("dd", "dt"))),
 }
+_ENDS_ROW = frozenset(("tr", "thead", "tbody", "tfoot", "table"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,300}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
@@ -153,7 +154,7 @@ class _Reader(HTMLParser):
             self._end_link()
         elif tag in ("td", "th"):
             self._end_cell()
-        elif tag == "tr" and self._cells is not None:
+        elif tag in _ENDS_ROW and self._cells is not None:
             self._end_row()
         elif tag in _HEADINGS or tag in _BLOCKS:
             self._block()
