@@ -28,7 +28,7 @@ from wikimcp.vaults.globs import compile_globs
 
 if TYPE_CHECKING:
     from wikimcp.authoring.workspace import Workspace
-    from wikimcp.authoring_tools.profile import AuthoringProfile
+    from wikimcp.authoring_tools.wiki_index import WikiIndex
     from wikimcp.embedders.resolve import EmbedderPlan
     from wikimcp.guide.specs import ToolExtension
 
@@ -171,13 +171,22 @@ def service_options(settings: Settings, plan: EmbedderPlan, *, no_triples: str =
     )
 
 
-def open_authoring(settings: Settings, setup: AuthoringSetup, *, file_links: bool) -> AuthoringProfile:
-    """Compose the authoring profile; its index of the compiled wiki is opened when first asked for."""
-    from wikimcp.authoring_tools.contract import AuthoringContext
-    from wikimcp.authoring_tools.profile import AuthoringProfile
+def open_wiki_index(setup: AuthoringSetup) -> WikiIndex:
+    """Return the index of a compiled wiki, which is opened when first asked."""
     from wikimcp.authoring_tools.wiki_index import WikiIndex
 
-    index = WikiIndex(lambda: build_service(setup.wiki, background=False), setup.workspace)
+    return WikiIndex(lambda: build_service(setup.wiki, background=False), setup.workspace)
+
+
+def build_authoring_service(settings: Settings, setup: AuthoringSetup, *, file_links: bool) -> WikiService:
+    """Compose the service of a vault with the authoring profile beside it.
+
+    ``file_links``: answers may hold ``file://`` addresses, as the client is on this machine.
+    """
+    from wikimcp.authoring_tools.contract import AuthoringContext
+    from wikimcp.authoring_tools.profile import AuthoringProfile
+
+    index = open_wiki_index(setup)
     context = AuthoringContext(
         workspace=setup.workspace,
         search=index.search,
@@ -185,7 +194,17 @@ def open_authoring(settings: Settings, setup: AuthoringSetup, *, file_links: boo
         file_links=file_links or settings.urls.file,
         allow_fetch=settings.authoring.allow_fetch,
     )
-    return AuthoringProfile(context, cap_tokens=settings.answer_tokens, on_close=index.close)
+    profile = AuthoringProfile(context, cap_tokens=settings.answer_tokens, on_close=index.close)
+    service = build_service(settings, extension=profile)
+    if settings.vault != setup.wiki.vault:
+        index.add_vault(service)
+    return service
+
+
+def _composed(settings: Settings, authoring: AuthoringSetup | None, *, file_links: bool) -> WikiService:
+    if authoring is None:
+        return build_service(settings)
+    return build_authoring_service(settings, authoring, file_links=file_links)
 
 
 def serve(
@@ -196,12 +215,11 @@ def serve(
     With ``authoring`` the client over stdio is an author; over HTTP it is who has a key with that scope.
     """
     drafts = settings.drafts.allow
-    extension = None if authoring is None else open_authoring(settings, authoring, file_links=http is None)
     if http is None:
         from wikimcp.edges.stdio import claim_stdout, serve_stdio
 
         wire = claim_stdout()
-        service = build_service(settings, extension=extension)
+        service = _composed(settings, authoring, file_links=True)
         scopes = Caller().scopes | ({"author"} if authoring is not None else frozenset())
         caller = Caller(name="stdio", may_see_drafts=drafts, scopes=scopes)
         return serve_stdio(service, wire, caller=caller, log_level=settings.log_level)
@@ -219,7 +237,7 @@ def serve(
         a2a=wanted.agent_to_agent,
     )
     return serve_http(
-        build_service(settings, extension=extension),
+        _composed(settings, authoring, file_links=False),
         host=host,
         port=port,
         caller=Caller(name="http", may_see_drafts=drafts),

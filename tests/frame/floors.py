@@ -72,6 +72,8 @@ OWNERS: Mapping[str, str] = {
     "rdflib": "triples",
     "pyoxigraph": "triples",
     "a2a": "edges",
+    "pathspec": "authoring",
+    "tree_sitter": "authoring",
 }
 """Heavy libraries that exactly one file of one unit may import."""
 

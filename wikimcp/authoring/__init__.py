@@ -1,1 +1,194 @@
-"""The authoring profile: the compiled wiki that agents keep, and the verbs that keep its books."""
+"""The authoring profile: the compiled wiki that agents keep, and the verbs that keep its books.
+
+The functions here are the Python API. Each opens the workspace it is told, does what the command of
+that name does, and returns its report; ``to_json()`` of a report is what ``--json`` prints.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wikimcp.errors import Unavailable
+
+if TYPE_CHECKING:
+    from wikimcp.authoring.hot import HotReport
+    from wikimcp.authoring.init import InitReport
+    from wikimcp.authoring.insight import InsightReport
+    from wikimcp.authoring.workspace import Workspace
+
+__all__ = [
+    "ingest_source",
+    "init_wiki",
+    "lint_wiki",
+    "record_insight",
+    "refresh_wiki",
+    "repoint_sources",
+    "retire_sources",
+    "update_hot",
+]
+
+
+class Report(Protocol):
+    """What every verb returns."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form, snake_case."""
+
+
+def init_wiki(
+    workspace_root: Path | str = ".",
+    *,
+    wiki_root: Path | str = ".wiki",
+    raw_roots: Sequence[str] = (),
+    profile: str = "auto",
+    deploy_skills: bool = True,
+    dry_run: bool = False,
+) -> InitReport:
+    """Scaffold the compiled wiki of a project, and its skills. Raises WikimcpError."""
+    from wikimcp.authoring.init import init_wiki as run
+
+    workspace = open_workspace(
+        workspace_root, wiki_root=wiki_root, raw_roots=raw_roots, profile=profile, dry_run=dry_run
+    )
+    return run(workspace, deploy=deploy_skills)
+
+
+def refresh_wiki(workspace_root: Path | str = ".", **options: Any) -> Report:  # noqa: ANN401 - as open_workspace
+    """Bring the wiki in line with its sources; options as of ``open_workspace``. Raises WikimcpError."""
+    report: Report = _verb("refresh", "refresh_wiki")(open_workspace(workspace_root, **options))
+    return report
+
+
+def lint_wiki(workspace_root: Path | str = ".", **options: Any) -> Report:  # noqa: ANN401 - as open_workspace
+    """Check the wiki's health; options as of ``open_workspace``. Raises WikimcpError."""
+    report: Report = _verb("lint", "lint_wiki")(open_workspace(workspace_root, **options))
+    return report
+
+
+def ingest_source(
+    workspace_root: Path | str = ".",
+    *,
+    text: str | None = None,
+    path: str | None = None,
+    url: str | None = None,
+    title: str = "",
+    allow_fetch: bool = False,
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> Report:
+    """Stage one source, exactly one of text, path and url. Raises WikimcpError."""
+    report: Report = _verb("ingest", "ingest_source")(
+        open_workspace(workspace_root, **options),
+        text=text,
+        path=path,
+        url=url,
+        title=title,
+        allow_fetch=allow_fetch,
+    )
+    return report
+
+
+def record_insight(
+    workspace_root: Path | str = ".",
+    *,
+    title: str,
+    content: str,
+    category: str = "concept",
+    description: str = "",
+    tags: Sequence[str] = (),
+    evidence: Sequence[str] = (),
+    content_hash: str | None = None,
+    verify: Callable[[tuple[str, ...]], Mapping[str, str]] | None = None,
+    by: str = "",
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> InsightReport:
+    """Keep an insight as a proposed page; citations as evidence need ``verify``. Raises WikimcpError."""
+    from wikimcp.authoring.insight import record_insight as run
+
+    return run(
+        open_workspace(workspace_root, **options),
+        title=title,
+        content=content,
+        category=category,
+        description=description,
+        tags=tags,
+        evidence=evidence,
+        content_hash=content_hash,
+        verify=verify,
+        by=by,
+    )
+
+
+def update_hot(
+    workspace_root: Path | str = ".",
+    *,
+    content: str,
+    force: bool = False,
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> HotReport:
+    """Replace the page that a session reads first. Raises WikimcpError."""
+    from wikimcp.authoring.hot import update_hot as run
+
+    return run(open_workspace(workspace_root, **options), content, force=force)
+
+
+def retire_sources(
+    workspace_root: Path | str = ".",
+    *,
+    paths: Sequence[str],
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> Report:
+    """Carry sources that were deleted through manifest, pages, indexes and log. Raises WikimcpError."""
+    report: Report = _verb("sources", "retire_sources")(open_workspace(workspace_root, **options), paths)
+    return report
+
+
+def repoint_sources(
+    workspace_root: Path | str = ".",
+    *,
+    old: str,
+    new: str,
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> Report:
+    """Carry a source that moved through manifest, pages, indexes and log. Raises WikimcpError."""
+    report: Report = _verb("sources", "repoint_sources")(open_workspace(workspace_root, **options), old, new)
+    return report
+
+
+def open_workspace(
+    workspace_root: Path | str = ".",
+    *,
+    wiki_root: Path | str = ".wiki",
+    raw_roots: Sequence[str] = (),
+    profile: str = "auto",
+    dry_run: bool = False,
+    allow_secrets: bool = False,
+) -> Workspace:
+    """Return a workspace; without ``raw_roots`` those that its wiki remembers, else the whole project."""
+    from wikimcp.authoring.opening import remembered
+    from wikimcp.authoring.workspace import Workspace
+
+    opened = Workspace.open(
+        workspace_root,
+        wiki_root=wiki_root,
+        raw_roots=raw_roots or (".",),
+        profile=profile,
+        dry_run=dry_run,
+        allow_secrets=allow_secrets,
+    )
+    return opened if raw_roots else remembered(opened)
+
+
+def _verb(module: str, function: str) -> Callable[..., Any]:
+    name = f"{__name__}.{module}"
+    try:
+        verb: Callable[..., Any] = getattr(importlib.import_module(name), function)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise Unavailable(
+            f"{function} is not in this version yet", hint="It comes with a later one."
+        ) from None
+    return verb

@@ -63,18 +63,26 @@ class PageSource(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class PageEntry(_Entry):
-    """A page: its path in the wiki, its id, its category folder, its sources, and when it was compiled."""
+    """A page: its path in the wiki, its id, its category folder, its sources, and when it was compiled.
+
+    ``sha256`` is the hash of its bytes when it was last looked at.
+    """
 
     page: str
     id: str
     category: str
     sources: tuple[PageSource, ...] = ()
     compiled_at: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AnchorEntry(_Entry):
-    """A range of lines of a source that a page points at, with the hash of these lines."""
+    """A range of lines of a source that a page points at, with the hash of these lines.
+
+    ``file`` is the hash of the whole source in which they were last found there; ``prose`` says that the page
+    points at them in its own words, which are never edited.
+    """
 
     page: str
     path: str
@@ -82,6 +90,8 @@ class AnchorEntry(_Entry):
     end: int
     sha256: str
     symbol: str | None = None
+    file: str | None = None
+    prose: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +158,8 @@ def save_manifest(change: Transaction, manifest: Manifest) -> bool:
     """Plan to write the manifest, with how its workspace is set; returns whether it changes."""
     workspace = change.workspace
     named = tuple(f"{root.name}={root.folder}" for root in workspace.raw_roots)
-    manifest = replace(manifest, profile=workspace.profile, raw_roots=named)
+    profile = manifest.profile if workspace.profile == "auto" else workspace.profile
+    manifest = replace(manifest, profile=profile, raw_roots=named)
     return change.write(MANIFEST, manifest.to_json(), scanned=False)
 
 

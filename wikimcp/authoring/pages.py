@@ -18,8 +18,10 @@ from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, link_target, read_head, relative_link
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction, read_file
+from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.markdown.identity import readable_title
 from wikimcp.markdown.links import PAGE_SUFFIXES
+from wikimcp.markdown.publication import find_directives, judge
 
 CATEGORIES: Mapping[str, str] = {
     "entities": "Modules, services, people and tools: what there is.",
@@ -86,6 +88,12 @@ class Page:
         """Its title, else its file name made readable."""
         return self.head.title or readable_title(Path(self.path).stem)
 
+    @property
+    def listed(self) -> bool:
+        """Whether indexes name it: everybody reads them, so not one that is proposed or for some only."""
+        verdict = judge(parse_frontmatter(self.text).flags, find_directives(self.text))
+        return not verdict.withheld and not verdict.labels
+
 
 def page_paths(files: Files) -> list[str]:
     """Return the paths of all pages, sorted: no index, no log, nothing hidden, no file behind a link."""
@@ -139,12 +147,12 @@ def source_resource(workspace: Workspace, page: str, source: str) -> str:
 def regenerate_indexes(change: Transaction) -> list[str]:
     """Plan the indexes of root and categories from the heads of the pages; returns those that change.
 
-    A folder gets an index with its first page. A file without our markers is left alone.
+    A folder gets an index with its first page that indexes name. A file without our markers is left alone.
     """
-    pages = list_pages(change)
     folders: dict[str, list[Page]] = defaultdict(list)
-    for page in pages:
-        folders[page.category].append(page)
+    for page in list_pages(change):
+        if page.listed:
+            folders[page.category].append(page)
     kept = [name for name in CATEGORIES if change.read(f"{name}/{INDEX}") is not None]
     top = sorted({*kept, *(name for name in folders if name)}, key=_category_order)
     wanted = {INDEX: root_index(folders, top)}

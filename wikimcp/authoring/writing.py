@@ -109,6 +109,10 @@ class Transaction:
         data = self.read(path, area=area)
         return None if data is None else decoded(data, path)
 
+    def digest(self, path: str, *, area: Area = Area.WIKI) -> str | None:
+        """Return the content hash of a file as this transaction leaves it; None when it is not there."""
+        return _hash(self.read(path, area=area))
+
     def write(
         self,
         path: str,

@@ -10,11 +10,13 @@ from wikimcp.authoring.okf import RESERVED
 from wikimcp.authoring.pages import SUPPORT
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring_tools.contract import Match
+from wikimcp.errors import Unavailable, WikimcpError
 from wikimcp.guide.specs import ToolAnswer
 from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Caller
 
 _AUTHOR = Caller(name="author", may_see_drafts=True, operator=True)
+_READER = Caller(name="author")
 _MOST_SECTIONS = 30  # what assemble_bundle gives at most
 _MOST_TOKENS = 24_000
 
@@ -39,6 +41,7 @@ class WikiIndex:
         self._open = open_service
         self._workspace = workspace
         self._service: Service | None = None
+        self._vault: Service | None = None
         self._mutex = threading.Lock()
 
     def search(self, query: str, mode: str, limit: int) -> list[Match]:
@@ -51,12 +54,20 @@ class WikiIndex:
         matches = [self._match(section) for section in (answer.structured or {}).get("sections", [])]
         return [match for match in matches if match.path and _is_page(match.path)][:limit]
 
+    def add_vault(self, service: Service) -> None:
+        """Take citations of another vault for evidence too: that of the server's own tools."""
+        self._vault = service
+
     def verify(self, citations: tuple[str, ...]) -> Mapping[str, str]:
-        """Return the status of each citation."""
-        arguments = {"verify": list(citations), "include_drafts": True}
-        answer = self._ready("none").call("list_stale_citations", arguments, _AUTHOR)
-        rows = (answer.structured or {}).get("verified", [])
-        return {str(row["citation"]): str(row["status"]) for row in rows}
+        """Return the status of each citation: in the wiki, else in the vault that is served beside it."""
+        wiki, vault = self._ready("none"), self._vault
+        statuses: dict[str, str] = {}
+        for citation in citations:
+            status = _status(wiki, citation, _AUTHOR)
+            if status != "current" and vault is not None and _status(vault, citation, _READER) == "current":
+                status = "current"
+            statuses[citation] = status
+        return statuses
 
     def close(self) -> None:
         """Close the service, if it was ever opened. Idempotent."""
@@ -87,6 +98,19 @@ class WikiIndex:
             text=str(section["text"]),
             handle=str(citation["handle"]),
         )
+
+
+def _status(service: Service, citation: str, caller: Caller) -> str:
+    """Return the verdict on one citation, asked alone, so that no answer is cut short."""
+    arguments = {"verify": [citation], "include_drafts": caller.may_see_drafts}
+    try:
+        answer = service.call("list_stale_citations", arguments, caller)
+    except Unavailable:
+        raise
+    except WikimcpError as error:
+        return error.message
+    rows = (answer.structured or {}).get("verified", [])
+    return str(rows[0]["status"]) if rows else "no citation"
 
 
 def _is_page(path: str) -> bool:

@@ -57,9 +57,12 @@ def show_report(report: Mapping[str, Any], arguments: argparse.Namespace) -> Non
     if getattr(arguments, "json", False):
         print_json(shown)
         return
+    current = shown.pop("current", None)
     changes = shown.get("changes") or []
     short = [{"file": change["file"], "action": change["action"]} for change in changes]
     print_facts({**shown, "changes": short} if changes else shown)
     for change in changes:
         if "diff" in change:
             print_text(change["diff"])
+    if current is not None:
+        print_text(f"\nThe page as it is now:\n\n{current}")

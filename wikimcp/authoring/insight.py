@@ -1,0 +1,213 @@
+"""Keeping an answer: one page, proposed until somebody accepts it, with evidence that was checked.
+
+A page that is there is changed only by who shows that he has read it; who has not gets its text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from wikimcp import __version__
+from wikimcp.authoring.evidence import checked_evidence
+from wikimcp.authoring.log import add_entry, one_line
+from wikimcp.authoring.okf import RESERVED, Source, body_of, read_head, relative_link, render_page, set_fields
+from wikimcp.authoring.pages import INDEX, regenerate_indexes
+from wikimcp.authoring.workspace import Workspace
+from wikimcp.authoring.writing import FileChange, Transaction, transaction
+from wikimcp.errors import BadArgument, TooLarge, nearest
+
+Category = Literal["decision", "concept", "entity", "question"]
+Verify = Callable[[tuple[str, ...]], Mapping[str, str]]
+
+LONGEST_TITLE = 200
+MOST_CONTENT = 65_536
+_LONGEST_STEM = 80
+
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "decision": ("decisions", "Decision Record"),
+    "concept": ("concepts", "Concept"),
+    "entity": ("entities", "Entity"),
+    "question": ("questions", "Question"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InsightReport:
+    """What recording did: ``status`` recorded, updated or unchanged; ``content_hash`` is the page's now."""
+
+    status: str
+    page: str
+    title: str
+    content_hash: str
+    evidence: tuple[str, ...]
+    changes: tuple[FileChange, ...]
+    notes: tuple[str, ...]
+    dry_run: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "status": self.status,
+            "page": self.page,
+            "title": self.title,
+            "page_status": "proposed",
+            "content_hash": self.content_hash,
+            "evidence": list(self.evidence),
+            "dry_run": self.dry_run,
+            "changes": [change.to_json() for change in self.changes],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Insight:
+    title: str
+    content: str
+    category: str
+    description: str
+    tags: tuple[str, ...]
+    by: str
+
+
+def record_insight(
+    workspace: Workspace,
+    *,
+    title: str,
+    content: str,
+    category: str = "concept",
+    description: str = "",
+    tags: Sequence[str] = (),
+    evidence: Sequence[str] = (),
+    content_hash: str | None = None,
+    verify: Verify | None = None,
+    by: str = "",
+) -> InsightReport:
+    """Write one insight as a proposed page, or change the one whose ``content_hash`` is given.
+
+    ``evidence`` are citation handles or ``cite://`` uris, which ``verify`` checks, and source anchors
+    ``path#L10-L20``. ``by`` is who wrote it (``name/version``, ``human:name``). Raises BadArgument,
+    TooLarge, Conflict (with the present text), Refused, AccessDenied or WikiError.
+    """
+    insight = _checked(title, content, category, description, tags, by)
+    workspace.require_wiki()
+    folder, _ = _KINDS[insight.category]
+    path = f"{folder}/{page_stem(insight.title)}.md"
+    sources = checked_evidence(workspace, path, evidence, verify=verify)
+    with transaction(workspace) as change:
+        present = change.read_text(path)
+        status = "unchanged"
+        if present is None or not _says_the_same(present, insight, sources):
+            status = "recorded" if present is None else "updated"
+            text = _new_page(change, insight, sources) if present is None else None
+            if text is None:
+                assert present is not None
+                text = _changed_page(change, present, insight, sources)
+            change.write(path, text, expect=content_hash)
+            regenerate_indexes(change)
+            verb = "Proposed" if status == "recorded" else "Changed"
+            add_entry(change, "Insight", f"{verb} [{path}]({relative_link('log.md', path)}).")
+    written = change.digest(path)
+    assert written is not None
+    return InsightReport(
+        status=status,
+        page=path,
+        title=insight.title,
+        content_hash=written,
+        evidence=tuple(source.title for source in sources),
+        changes=change.changes,
+        notes=change.notes,
+        dry_run=workspace.dry_run,
+    )
+
+
+def page_stem(title: str) -> str:
+    """Return the file name of a title, without its suffix: lower case, dashes, never a reserved name."""
+    folded = unicodedata.normalize("NFKC", title).casefold()
+    stem = re.sub(r"[\W_]+", "-", folded).strip("-")[:_LONGEST_STEM].strip("-")
+    stem = stem or f"insight-{hashlib.sha256(title.encode()).hexdigest()[:8]}"
+    while len(stem.encode()) > _LONGEST_STEM * 2:
+        stem = stem[:-1]
+    return f"{stem}-page" if f"{stem}.md" in RESERVED or f"{stem}.md" == INDEX else stem
+
+
+def _checked(
+    title: str, content: str, category: str, description: str, tags: Sequence[str], by: str
+) -> _Insight:
+    shown = one_line(title)
+    if not shown:
+        raise BadArgument("the title is empty", hint="Give the words somebody would search for.")
+    if len(shown) > LONGEST_TITLE:
+        hint = "Put the rest into the content."
+        raise BadArgument(f"the title has {len(shown)} characters, over {LONGEST_TITLE}", hint=hint)
+    if not content.strip():
+        raise BadArgument("the content is empty", hint="Say in full sentences what was found out.")
+    if (size := len(content.encode("utf-8", "surrogatepass"))) > MOST_CONTENT:
+        raise TooLarge(
+            f"the content has {size:,} bytes, over {MOST_CONTENT:,}", hint="Split it into pages that link up."
+        )
+    if any(unicodedata.category(c) == "Cs" or (c < " " and c not in "\n\r\t") for c in content):
+        raise BadArgument("the content holds control characters", hint="Give plain text.")
+    if category not in _KINDS:
+        near = nearest(category, get_args(Category), limit=1) or list(get_args(Category))
+        raise BadArgument(f"'{category[:40]}' is no category", hint=f"Did you mean {' or '.join(near)}?")
+    return _Insight(
+        title=shown,
+        content=content.replace("\r\n", "\n").strip(),
+        category=category,
+        description=one_line(description)[:300],
+        tags=tuple(dict.fromkeys(tag for item in tags if (tag := one_line(item)))),
+        by=one_line(by) or f"wikimcp/{__version__}",
+    )
+
+
+def _fields(insight: _Insight, sources: Sequence[Source]) -> dict[str, Any]:
+    return {
+        "type": _KINDS[insight.category][1],
+        "title": insight.title,
+        "description": insight.description or None,
+        "tags": list(insight.tags) or None,
+        "status": "proposed",
+        "sources": [{"id": s.id, "resource": s.resource, "title": s.title} for s in sources] or None,
+    }
+
+
+def _body(insight: _Insight, sources: Sequence[Source]) -> str:
+    heading = f"# {insight.title}"
+    lines = [] if insight.content.startswith(f"{heading}\n") else [heading, ""]
+    lines.append(insight.content)
+    noted = [f"[^{source.id}]: {source.title}" for source in sources]
+    missing = [note for note in noted if f"\n{note.partition(':')[0]}:" not in insight.content]
+    if missing:
+        marks = " ".join(f"[^{source.id}]" for source in sources)
+        lines += ["", f"Rests on: {marks}", "", *missing]
+    return "\n".join(lines)
+
+
+def _new_page(change: Transaction, insight: _Insight, sources: Sequence[Source]) -> str:
+    generated = {"by": insight.by, "at": change.workspace.now()}
+    return render_page({**_fields(insight, sources), "generated": generated}, _body(insight, sources))
+
+
+def _changed_page(change: Transaction, present: str, insight: _Insight, sources: Sequence[Source]) -> str:
+    """Return the page with the new text; keys of its head that are not ours stay byte for byte."""
+    head = present[: len(present) - len(body_of(present))]
+    given = {key: value for key, value in _fields(insight, sources).items() if value is not None}
+    given["generated"] = {"by": insight.by, "at": change.workspace.now()}
+    return f"{set_fields(head, given).rstrip()}\n\n{_body(insight, sources)}\n"
+
+
+def _says_the_same(present: str, insight: _Insight, sources: Sequence[Source]) -> bool:
+    """Whether a page says already what would be written, whenever and by whom it was."""
+    head = read_head(present)
+    fields = _fields(insight, sources)
+    mine = (fields["type"], insight.title, insight.description or head.description, tuple(sources))
+    return (
+        mine == (head.type, head.title, head.description, head.sources)
+        and (not insight.tags or insight.tags == head.tags)
+        and body_of(present).strip() == _body(insight, sources).strip()
+    )

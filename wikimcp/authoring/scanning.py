@@ -1,0 +1,267 @@
+"""Reads the source roots into one Merkle tree: walks them once and hashes what was not hashed before.
+
+A file is not read again while its stamp (size, times, inode) is the one that it was hashed at, unless it was
+written so shortly before that its next change might have left no mark on the clock. Links are never followed,
+and nothing but regular files is opened. What goes while the scan runs was never there; what cannot be read
+keeps the place and hash it had, since not to see a thing is not to see that it is gone.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wikimcp.authoring import ignoring
+from wikimcp.authoring.ignoring import IgnoreRules
+from wikimcp.authoring.merkle import FileNode, Stamp, Tree
+from wikimcp.errors import TooLarge, WikiError
+from wikimcp.models import Diagnostic
+from wikimcp.vaults.opening import on_disk, printable
+
+Progress = Callable[[str, int, int], None]
+
+SKIPPED_FOLDERS = frozenset(
+    (".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", "site-packages")
+    + (".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".tox", ".nox", ".gradle", ".idea")
+)
+"""Folders of tools, wherever they lie: no source is in them."""
+
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_BLOCK = 1024 * 1024
+_REPORT_EVERY = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRules:
+    """What a scan leaves out: paths relative to the top (as the wiki), folders by name, large files."""
+
+    left_out: frozenset[str] = frozenset()
+    skipped_folders: frozenset[str] = SKIPPED_FOLDERS
+    most_bytes: int = 64 * 1024 * 1024
+    most_files: int = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A tree as it was found. ``hashed`` counts the files that were read; ``notes`` are (path, what is odd).
+
+    ``fresh_stamps`` says that a file was met with another stamp than was known, so that keeping the new
+    ones pays. Files that were only read again because they had not been at rest do not count: else a scan
+    without any change would end in a write.
+    """
+
+    tree: Tree
+    hashed: int
+    notes: tuple[tuple[str, Diagnostic], ...] = ()
+    fresh_stamps: bool = False
+    walk_seconds: float = 0.0
+    hash_seconds: float = 0.0
+
+
+def scan(
+    top: Path,
+    folders: Sequence[str] = ("",),
+    *,
+    known: Mapping[str, FileNode] | None = None,
+    rules: ScanRules | None = None,
+    progress: Progress | None = None,
+    now_ns: int | None = None,
+) -> Scanned:
+    """Scan folders below ``top`` (empty: all of it); paths are relative to ``top``.
+
+    ``known`` are the files as they were. A folder that is named is scanned even where a ``.gitignore``
+    above it leaves it out. ``now_ns`` is the time by which files have to be at rest. Raises WikiError when a
+    folder cannot be listed, TooLarge when there are too many files.
+    """
+    started = time.perf_counter()
+    scanner = _Scanner(os.path.realpath(top), known or {}, rules or ScanRules(), now_ns or time.time_ns())
+    for folder in sorted({"" if folder == "." else folder for folder in folders}):
+        scanner.walk(folder)
+    walked = time.perf_counter()
+    scanner.hash_files(progress)
+    return Scanned(
+        Tree.of(scanner.files),
+        scanner.hashed,
+        tuple(sorted(scanner.notes, key=lambda note: (note[0], note[1].code))),
+        scanner.fresh_stamps,
+        walked - started,
+        time.perf_counter() - walked,
+    )
+
+
+@dataclass(slots=True)
+class _Scanner:
+    """One scan: what it has found so far."""
+
+    top: str
+    known: Mapping[str, FileNode]
+    rules: ScanRules
+    now_ns: int
+    files: dict[str, FileNode] = field(default_factory=dict)
+    walked: set[str] = field(default_factory=set)
+    unread: list[str] = field(default_factory=list)
+    notes: list[tuple[str, Diagnostic]] = field(default_factory=list)
+    hashed: int = 0
+    fresh_stamps: bool = False
+
+    def walk(self, start: str) -> None:
+        """Walk a folder; files with a known stamp are taken over, the others wait to be hashed."""
+        if start and start in self.walked:
+            return
+        pending = [(start, on_disk(f"{self.top}/{start}") if start else self.top, self.rules_above(start))]
+        while pending:
+            path, real, rules = pending.pop()
+            self.walked.add(path)
+            try:
+                with os.scandir(real) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError as error:
+                if path == start:
+                    raise _no_root(start) from None
+                if not isinstance(error, FileNotFoundError):
+                    self.keep_below(path, error)
+                continue
+            rules = _rules_in(path, real, rules, {entry.name for entry in entries})
+            prefix = f"{path}/" if path else ""
+            for entry in entries:
+                self.entry(prefix + printable(entry.name), entry, rules, pending)
+
+    def rules_above(self, folder: str) -> IgnoreRules:
+        """Return the rules of the folders around one that was named; none where they leave it out."""
+        rules, path, real = IgnoreRules(), "", self.top
+        for name in folder.split("/") if folder else ():
+            rules = _rules_in(path, real, rules, (".gitignore", ".git"))
+            path, real = f"{path}/{name}" if path else name, os.path.join(real, name)
+            if rules.ignore(path, folder=True):
+                rules = IgnoreRules()
+        return rules
+
+    def entry(
+        self,
+        path: str,
+        entry: os.DirEntry[str],
+        rules: IgnoreRules,
+        pending: list[tuple[str, str, IgnoreRules]],
+    ) -> None:
+        """Take one entry of a folder."""
+        if path in self.rules.left_out or entry.is_symlink():
+            return
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name not in self.rules.skipped_folders and not rules.ignore(path, folder=True):
+                pending.append((path, entry.path, rules))
+            return
+        if not entry.is_file(follow_symlinks=False) or rules.ignore(path, folder=False):
+            return
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if status.st_size > self.rules.most_bytes:
+            most = self.rules.most_bytes // (1024 * 1024)
+            self.note(path, "source_too_large", f"the file is over {most} MiB and no source")
+            return
+        if len(self.files) + len(self.unread) >= self.rules.most_files:
+            raise TooLarge(
+                f"the source roots hold more than {self.rules.most_files:,} files",
+                hint="Name narrower source roots, or leave folders out with a .gitignore.",
+            )
+        known = self.known.get(path)
+        if known is not None and known.stamp is not None and known.stamp == Stamp.of(status):
+            self.files[path] = known
+        else:
+            self.unread.append(path)
+
+    def hash_files(self, progress: Progress | None) -> None:
+        """Read what waits."""
+        for done, path in enumerate(self.unread):
+            if progress and done % _REPORT_EVERY == 0:
+                progress("hashing", done, len(self.unread))
+            self.hash_file(path)
+        if progress and self.unread:
+            progress("hashing", len(self.unread), len(self.unread))
+
+    def hash_file(self, path: str) -> None:
+        known = self.known.get(path)
+        try:
+            node = self.read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return  # a link has taken its place
+            if known is not None:
+                self.files[path] = known
+            self.note(path, "source_unreadable", f"the file cannot be read ({error.strerror})")
+            return
+        if node is not None:
+            self.hashed += 1
+            self.files[path] = node
+            self.fresh_stamps = self.fresh_stamps or known is None or known.stamp is not None
+
+    def read(self, path: str) -> FileNode | None:
+        """Hash one file; None when it is no regular file any more."""
+        descriptor = os.open(on_disk(f"{self.top}/{path}"), _FLAGS)
+        try:
+            before = os.fstat(descriptor)
+            if not stat.S_ISREG(before.st_mode):
+                return None
+            digest, size = hashlib.sha256(), 0
+            while (data := os.read(descriptor, _BLOCK)) and size <= self.rules.most_bytes:
+                digest.update(data)
+                size += len(data)
+            stamp = Stamp.of(os.fstat(descriptor))
+        finally:
+            os.close(descriptor)
+        steady = stamp == Stamp.of(before) and stamp.size == size and stamp.at_rest(self.now_ns)
+        return FileNode(digest.hexdigest(), size, stamp.mtime_ns, stamp if steady else None)
+
+    def keep_below(self, folder: str, error: OSError) -> None:
+        """Keep what was known below a folder that cannot be listed."""
+        for path, node in self.known.items():
+            if path.startswith(f"{folder}/"):
+                self.files[path] = node
+        self.note(folder, "source_unreadable", f"the folder cannot be listed ({error.strerror})")
+
+    def note(self, path: str, code: str, message: str) -> None:
+        self.notes.append((path, Diagnostic(code, message)))
+
+
+def _rules_in(path: str, real: str, rules: IgnoreRules, names: Container[str]) -> IgnoreRules:
+    """Return the rules in force in a folder, with those that it adds by itself."""
+    if ".git" in names:  # the repository's own list, which its files may overrule
+        exclude = IgnoreRules().below(path, _text(os.path.join(real, ".git", "info", "exclude")))
+        rules = IgnoreRules((*exclude.layers, *rules.layers))
+    if ".gitignore" in names:
+        rules = rules.below(path, _text(os.path.join(real, ".gitignore")))
+    return rules
+
+
+def _text(path: str) -> str:
+    """Read a list of patterns; one that cannot be read says nothing."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError:
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        return file.read(ignoring.MOST_BYTES).decode("utf-8", "replace")
+
+
+def _no_root(folder: str) -> WikiError:
+    return WikiError(
+        f"the source root '{folder or '.'}' is missing or cannot be listed",
+        hint="Check the source roots of the wiki; nothing was changed.",
+    )
