@@ -98,9 +98,9 @@ def carry_out(
 
 def complete(workspace: Workspace, folder: Path) -> tuple[str, ...]:
     """Complete what a process that died had begun; returns notes on what could not be. Under the lock."""
-    file, staging = folder / _INTENT, folder / _STAGED
+    file = folder / _INTENT
     if not file.is_file():
-        shutil.rmtree(staging, ignore_errors=True)
+        _drop(folder, ())
         return ()
     try:
         replacements = _read_intent(file)
