@@ -2,7 +2,7 @@
 # VENV, PYTHON and EXTRAS can be set: `make test EXTRAS=all` also builds hnswlib (needs a compiler).
 
 VENV      ?= .venv
-EXTRAS    ?= fastembed,models,symbols
+EXTRAS    ?= documents,fastembed,models,symbols
 CORPUS    ?= ../shared/corpus/wikantik-pages
 QUESTIONS ?= ../shared/eval/questions.csv
 PYTHON    ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \

@@ -59,6 +59,12 @@ class TooLarge(WikimcpError):
     code = "too_large"
 
 
+class Unreadable(WikimcpError):
+    """A source cannot be read as what it is: encrypted, scanned, broken, or of a kind that holds no text."""
+
+    code = "unreadable"
+
+
 class TimedOut(WikimcpError):
     """The work was stopped at its time limit."""
 

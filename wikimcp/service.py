@@ -440,6 +440,14 @@ class WikiService:
         self._need_graph()
         return self._read(_audience(caller), lambda reading: check_sidecar(reading, data))
 
+    def examine(self, caller: Caller, work: Callable[[Reading], T], *, include_drafts: bool = False) -> T:
+        """Return what ``work`` finds in the pages that a caller sees, over files as they are now.
+
+        It may be run several times, and must keep nothing of what it reads. Withheld pages as in ``call``.
+        """
+        drafts = include_drafts and caller.may_see_drafts
+        return self._read(Audience(drafts=drafts, labels=caller.labels), work)
+
     def picture(self, caller: Caller) -> Picture:
         """Return the graph that a caller sees as one page of HTML that loads nothing."""
         self._need_graph()

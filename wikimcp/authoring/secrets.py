@@ -11,8 +11,11 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+PERSONAL = frozenset(("email", "phone"))
+"""Rules that find personal data, which belongs into many a wiki; the others find secrets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,10 @@ def scan(text: str) -> list[Finding]:
     """Return what looks like a secret or personal data, in the order of the text, one per place."""
     found: list[tuple[int, int, Finding]] = []
     taken: list[tuple[int, int]] = []
+    folded = text.lower()
     for rule in _RULES:
+        if (marks := _MARKS.get(rule.name)) and not any(mark in folded for mark in marks):
+            continue
         for match in rule.pattern.finditer(text):
             group = "secret" if "secret" in rule.pattern.groupindex else 0
             start, end = match.span(group)
@@ -176,3 +182,26 @@ _RULES: tuple[_Rule, ...] = (
         _is_phone,
     ),
 )
+
+_MARKS: Mapping[str, tuple[str, ...]] = {
+    "private-key": ("private key",),
+    "aws-access-key": ("akia", "asia"),
+    "github-token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    "gitlab-token": ("glpat-",),
+    "slack-token": ("xox",),
+    "stripe-key": ("k_live_",),
+    "google-api-key": ("aiza",),
+    "npm-token": ("npm_",),
+    "pypi-token": ("pypi-",),
+    "model-api-key": ("sk-",),
+    "hugging-face-token": ("hf_",),
+    "jwt": ("eyj",),
+    "connection-string": ("://",),
+    "bearer-token": ("bearer",),
+    "assigned-secret": (
+        *("api_key", "api-key", "apikey", "secret", "token", "passw"),
+        *("access_key", "access-key", "accesskey"),
+    ),
+    "email": ("@",),
+}
+"""What a text holds, in lower case, wherever a rule finds something: most texts hold none of it."""

@@ -25,12 +25,20 @@ _LINE_FRAGMENT = re.compile(r"L\d+(?:-L?\d+)?|:~:.*")
 
 @dataclass(frozen=True, slots=True)
 class OddLink:
-    """One link; ``code`` is unresolved_link, ambiguous_link, missing_heading or missing_block."""
+    """One link; ``code`` is unresolved_link, ambiguous_link, missing_heading or missing_block.
+
+    ``target`` is it as written, cut where it is long.
+    """
 
     code: str
     target: str
-    line: int
+    link: Link
     message: str
+
+    @property
+    def line(self) -> int:
+        """The line the link stands on."""
+        return self.link.line
 
 
 def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
@@ -44,21 +52,17 @@ def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
         if found.ambiguous:
             others = ", ".join(found.candidates[:6])
             message = f"{shown!r} may be any of {others}; {found.slug} is taken"
-            yield OddLink("ambiguous_link", shown, link.line, message)
+            yield OddLink("ambiguous_link", shown, link, message)
         if not found.slug and not found.attachment:
             if not _is_placeholder(link, view.adapter.name):
-                yield OddLink("unresolved_link", shown, link.line, f"{shown!r} leads to no page")
+                yield OddLink("unresolved_link", shown, link, f"{shown!r} leads to no page")
         elif found.slug and link.fragment and not _LINE_FRAGMENT.fullmatch(link.fragment):
             names, blocks = _known(view, found.slug, headings)
             if link.fragment.startswith("^"):
                 if link.fragment[1:].strip().casefold() not in blocks:
-                    yield OddLink(
-                        "missing_block", shown, link.line, f"{shown!r}: {found.slug} has no such block"
-                    )
+                    yield OddLink("missing_block", shown, link, f"{shown!r}: {found.slug} has no such block")
             elif anchor(link.fragment.rpartition("#")[2]) not in names:
-                yield OddLink(
-                    "missing_heading", shown, link.line, f"{shown!r}: {found.slug} has no such heading"
-                )
+                yield OddLink("missing_heading", shown, link, f"{shown!r}: {found.slug} has no such heading")
 
 
 def link_diagnostics(view: View, page: PageRecord) -> tuple[Diagnostic, ...]:

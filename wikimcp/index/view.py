@@ -223,6 +223,12 @@ class Reading:
             found = self._texts[page.rev] = content.text
         return found
 
+    def passing_text(self, page: PageRecord) -> str:
+        """Return a page's text like ``text``, for who looks through every page and keeps none of them."""
+        text = self.text(page)
+        del self._texts[page.rev]
+        return text
+
     def without_comments(self, page: PageRecord, text: str) -> str:
         """Return the page's text with blanks in place of comments, so that places and lines stay."""
         comments = self._comments_of(page)

@@ -1,0 +1,98 @@
+"""Lint: what is wrong with a wiki, page by page and line by line, with a score one can act on.
+
+Every vault of every dialect is checked by the same rules, over what the audience may see; a compiled
+wiki is checked by those of `lint_compiled` as well. Nothing is written here: see `lint_fixes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from wikimcp.authoring.lint_links import LinkTally, gap_findings, link_findings, lone_findings
+from wikimcp.authoring.lint_pages import (
+    duplicate_finding,
+    field_findings,
+    same_titles,
+    stale_finding,
+    topic_pages,
+)
+from wikimcp.authoring.lint_places import Places
+from wikimcp.authoring.lint_report import SECRET, Finding, LintReport, Measured, in_order
+from wikimcp.authoring.lint_score import score
+from wikimcp.authoring.secrets import PERSONAL, scan
+from wikimcp.citations.anchors import SourceRoots
+from wikimcp.index.view import PageRecord, Reading
+
+STALE_DAYS = 180
+
+
+@dataclass(frozen=True, slots=True)
+class LintOptions:
+    """What may be set: ``stale_days`` (0: age does not matter), and fields that every page must have.
+
+    ``sources`` are the folders of source anchors; without them anchors are counted, not checked.
+    """
+
+    stale_days: int = STALE_DAYS
+    required: tuple[str, ...] = ()
+    sources: SourceRoots | None = None
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+def lint_pages(reading: Reading, options: LintOptions) -> LintReport:
+    """Check the pages that the audience of ``reading`` sees. Raises Stale when one moved on meanwhile."""
+    tally = LinkTally()
+    found = in_order(_findings(reading, options, tally))
+    return make_report(found, reading.pages, tally)
+
+
+def make_report(
+    found: Sequence[Finding],
+    pages: Sequence[PageRecord],
+    tally: LinkTally,
+    *,
+    indexes: int = 0,
+    compiled: bool = False,
+    notes: Sequence[str] = (),
+) -> LintReport:
+    """Put findings, in order, under the keys of the report, with the score they give."""
+    measured = Measured(len(pages), tally.links, tally.fragments, tally.anchors, indexes)
+    by_key: dict[str, list[Finding]] = {}
+    for finding in found:
+        by_key.setdefault(finding.rule.key, []).append(finding)
+    points, parts = score(by_key, measured)
+    told = list(notes)
+    if tally.unchecked:
+        told.append(
+            f"{tally.unchecked} source anchors were not checked: set citations.source_roots to the folders "
+            "that they are relative to"
+        )
+    return LintReport(tuple(found), measured, points, parts, tuple(told), compiled)
+
+
+def _findings(reading: Reading, options: LintOptions, tally: LinkTally) -> Iterator[Finding]:
+    topics = topic_pages(reading.pages)
+    of_topic = {page.path for page in topics}
+    repeated = same_titles(topics)
+    yield from field_findings(topics, reading.frontmatters(), options.required)
+    for page in reading.pages:
+        text = reading.passing_text(page)
+        places = Places(text)
+        yield from link_findings(reading, page, places, tally, options.sources)
+        yield from lone_findings(reading, page)
+        yield from secret_findings(page, text)
+        if page.path in repeated:
+            yield duplicate_finding(reading, page, places, repeated[page.path])
+        if page.path in of_topic:
+            old = stale_finding(page, places, now=options.now, days=options.stale_days)
+            yield from (old,) if old else ()
+    yield from gap_findings(tally)
+
+
+def secret_findings(page: PageRecord, text: str, *, personal: bool = False) -> Iterator[Finding]:
+    """Yield what looks like a secret in a page, masked; with ``personal`` addresses and numbers as well."""
+    for found in scan(text):
+        if personal or found.rule not in PERSONAL:
+            yield Finding(SECRET, page.path, found.line, f"{found.rule}: {found.excerpt}")
