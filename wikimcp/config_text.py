@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,9 @@ from wikimcp.errors import SettingsError, nearest
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 _SHOWN = 80
+
+MOST_CONFIG = 1 << 18
+"""Bytes of a config file at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,19 @@ class Given:
 
 
 def parse_config(
-    text: str, label: str, *, toml: bool, rules: Mapping[str, Rule]
+    data: bytes, label: str, *, toml: bool, rules: Mapping[str, Rule]
 ) -> dict[str, tuple[object, str]]:
-    """Parse a config file's text to ``{dotted key: (raw value, place)}``; ``label`` names the file.
+    """Parse a config file's bytes to ``{dotted key: (raw value, place)}``; ``label`` names the file.
 
-    Raises SettingsError for text that does not parse and for a key that ``rules`` does not know.
+    Raises SettingsError for what does not parse or is over ``MOST_CONFIG`` bytes, and for a key that
+    ``rules`` does not know.
     """
+    if len(data) > MOST_CONFIG:
+        raise SettingsError(f"{label} is over {MOST_CONFIG:,} bytes", hint="Keep settings alone in it.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{label} is not UTF-8", hint="Save it as UTF-8.") from error
     tree = _parse_toml(text, label) if toml else _parse_yaml(text, label)
     lines = _lines_of_keys(text)
 
@@ -86,6 +96,15 @@ def unknown_key(key: str, place: str, known: list[str]) -> SettingsError:
     return SettingsError(f"{place}: '{key[:_SHOWN]}' is no setting", hint=hint)
 
 
+def operators_key(key: str, place: str, own_file: str, variable: str) -> SettingsError:
+    """Make the error for a key that a file which comes with a folder may not set."""
+    return SettingsError(
+        f"{place}: {key} cannot be set by a file that comes with a folder",
+        hint=f"It is for whoever runs the server: set it in {own_file}, as {variable} or with --set {key}=…, "
+        f"and take it out of {place.split()[0]}.",
+    )
+
+
 def _parse_toml(text: str, label: str) -> Mapping[str, object]:
     try:
         return tomllib.loads(text)
@@ -99,6 +118,7 @@ def _parse_yaml(text: str, label: str) -> Mapping[str, object]:
     import yaml
 
     try:
+        _refuse_aliases(yaml.parse(text, Loader=yaml.SafeLoader), label)
         tree = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -110,6 +130,16 @@ def _parse_yaml(text: str, label: str) -> Mapping[str, object]:
     if not isinstance(tree, dict):
         raise SettingsError(f"{label} holds no keys", hint="Write one `key: value` on each line.")
     return tree
+
+
+def _refuse_aliases(events: Iterable[object], label: str) -> None:
+    """Raise SettingsError for an alias: a few lines of them can stand for more than fits in memory."""
+    for event in events:
+        if type(event).__name__ == "AliasEvent":
+            line = getattr(event, "start_mark").line + 1  # noqa: B009 - the library is untyped here
+            raise SettingsError(
+                f"{label} line {line} holds an alias, which settings do not need", hint="Write the value out."
+            )
 
 
 def _flatten(

@@ -164,3 +164,21 @@ GROUPS: Mapping[str, type] = {
     + (Authoring,)
 }
 """Every group by the name its keys begin with."""
+
+FOLDERS_OWN = frozenset(
+    {
+        *("vault", "adapter", "ignore", "private", "file_cap_bytes", "embedder", "models.name"),
+        *("answer_tokens", "watch", "log_level", "dense.hnsw_threshold", "start.wait_seconds"),
+        *("coverage.strong_similarity", "coverage.partial_similarity", "coverage.lexical_lift"),
+        *("briefing.prompt_share", "briefing.hot", "graph.enabled"),
+    }
+)
+"""The keys that a config file found in a folder may set: how the folder is read and answered from.
+
+Such a file comes with the folder, from whoever wrote it. Every other key says who may ask, what of the
+machine is reached and what a question may cost: that is for whoever runs the server, so a key that is
+not named here is refused there.
+"""
+
+NARROWING = frozenset({"ignore", "private"})
+"""The keys that a folder's file adds to what the user's file says, instead of taking its place."""

@@ -2,7 +2,8 @@
 
 The only reader of the environment and of config files. Every key is declared once, as a field of
 `Settings` or of one of its groups, with its kind and bounds; loading, checking and the names in
-error messages follow from that. What a value means is left to the part that uses it.
+error messages follow from that. What a value means is left to the part that uses it. A vault's own
+file is trusted with less: `setting_groups.FOLDERS_OWN` says with what.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from wikimcp.config_text import Given, Rule, parse_config, read_value, unknown_key
+from wikimcp.config_text import MOST_CONFIG, Given, Rule, operators_key, parse_config, read_value, unknown_key
 from wikimcp.errors import SettingsError, VaultError
 from wikimcp.setting_groups import (
+    FOLDERS_OWN,
     GROUPS,
+    NARROWING,
     Authoring,
     Briefing,
     Citations,
@@ -149,12 +152,12 @@ def load_settings(
     if named is None:
         named = _first("vault", project.layers) or project.as_vault() or _first("vault", [user])
     else:
-        project = _Project(None, [])  # another vault's config file has no say
+        project = _Project(None)  # another vault's config file has no say
     if named is None and unnamed is not None:
         named = Given(unnamed, "the compiled wiki of the workspace", cwd)
     vault, origin = _checked_vault(named or _discover_vault(cwd, places.home))
     own = [] if vault == project.folder else _folder_layers(vault)
-    values, origins = _merge([*explicit, *own, *project.layers, user], places=places)
+    values, origins = _merge(explicit, [*own, *project.layers], user, places=places)
     values["vault"], origins["vault"] = vault, origin
     values["state_dir"] = _state_dir(vault, wanted=values.get("state_dir"), default=places.state)
     top = {key: value for key, value in values.items() if "." not in key}
@@ -209,7 +212,7 @@ def _load_group(
     cwd = Path.cwd() if cwd is None else cwd
     places = Places.of_user() if places is None else places
     explicit, project, user = _sources(flags, env, cwd=cwd, places=places)
-    values, _ = _merge([*explicit, *project.layers, user], places=places)
+    values, _ = _merge(explicit, project.layers, user, places=places)
     return _group(name, values)
 
 
@@ -290,16 +293,24 @@ def looks_like_vault(folder: Path) -> bool:
     return any((folder / signal).exists() for signal in _VAULT_SIGNALS)
 
 
-def _merge(layers: Sequence[Layer], *, places: Places) -> tuple[dict[str, Any], dict[str, str]]:
-    """Take each key from the strongest layer that has it; the values of every layer are checked."""
+def _merge(
+    explicit: Sequence[Layer], folders: Sequence[Layer], user: Layer, *, places: Places
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Take each key from the strongest layer that has it; the values of every layer are checked.
+
+    What a folder's file withholds or ignores comes on top of what the user's file does.
+    """
     values: dict[str, Any] = {
         "models.dir": places.data / "models",
         "http.keys_file": places.config / "keys.json",
     }
     origins: dict[str, str] = {}
-    for layer in reversed(layers):
+    for layer in (user, *reversed(folders), *reversed(explicit)):
         for key, given in layer.items():
-            values[key] = read_value(key, given, rule=RULES[key])
+            value = read_value(key, given, rule=RULES[key])
+            if key in NARROWING and layer in folders:
+                value = tuple(dict.fromkeys((*values.get(key, ()), *value)))
+            values[key] = value
             origins[key] = given.place
     return values, origins
 
@@ -383,10 +394,14 @@ def _discover_vault(cwd: Path, home: Path) -> Given:
 
 @dataclass(frozen=True, slots=True)
 class _Project:
-    """The nearest folder upwards with config files (None: there is none), and what these give."""
+    """The nearest folder upwards with config files; None: there is none."""
 
     folder: Path | None
-    layers: Sequence[Layer]
+
+    @property
+    def layers(self) -> Sequence[Layer]:
+        """What its files give. Raises SettingsError."""
+        return [] if self.folder is None else _folder_layers(self.folder)
 
     def as_vault(self) -> Given | None:
         """Return the folder itself as the vault, for config files that name no other."""
@@ -402,9 +417,9 @@ def _sources(
     explicit = [_flag_layer(flags, cwd), _environment_layer(os.environ if env is None else env, cwd)]
     user = _file_layer(places.config / USER_FILE, f"the user's {USER_FILE}")
     for folder in (cwd, *cwd.parents):
-        if layers := _folder_layers(folder):
-            return explicit, _Project(folder, layers), user
-    return explicit, _Project(None, []), user
+        if any((folder / name).is_file() for name in VAULT_FILES):
+            return explicit, _Project(folder), user
+    return explicit, _Project(None), user
 
 
 def _first(key: str, layers: Sequence[Layer]) -> Given | None:
@@ -422,7 +437,7 @@ def _flag_layer(flags: Mapping[str, object], cwd: Path) -> Layer:
 
 
 def _environment_layer(env: Mapping[str, str], cwd: Path) -> Layer:
-    by_name = {key.replace(".", "_").upper(): key for key in RULES}
+    by_name = {_variable(key).removeprefix(PREFIX): key for key in RULES}
     layer: dict[str, Given] = {}
     for variable, value in env.items():
         name = variable.removeprefix(PREFIX)
@@ -436,7 +451,16 @@ def _environment_layer(env: Mapping[str, str], cwd: Path) -> Layer:
 
 
 def _folder_layers(folder: Path) -> list[Layer]:
-    return [_file_layer(folder / name, name) for name in VAULT_FILES if (folder / name).is_file()]
+    """Read a folder's config files. Raises SettingsError for a key that is for whoever runs the server."""
+    layers = [_file_layer(folder / name, name) for name in VAULT_FILES if (folder / name).is_file()]
+    for key, given in ((key, given) for layer in layers for key, given in layer.items()):
+        if key not in FOLDERS_OWN:
+            raise operators_key(key, given.place, f"your own {USER_FILE}", _variable(key))
+    return layers
+
+
+def _variable(key: str) -> str:
+    return PREFIX + key.replace(".", "_").upper()
 
 
 def _file_layer(file: Path, label: str) -> Layer:
@@ -444,10 +468,9 @@ def _file_layer(file: Path, label: str) -> Layer:
     if not file.is_file():
         return {}
     try:
-        text = file.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{label} is not UTF-8", hint="Save it as UTF-8.") from error
+        with file.open("rb") as stream:
+            data = stream.read(MOST_CONFIG + 1)
     except OSError as error:
         raise SettingsError(f"{label} cannot be read ({error.strerror})", hint="Check its rights.") from error
-    found = parse_config(text, label, toml=file.suffix == ".toml", rules=RULES)
+    found = parse_config(data, label, toml=file.suffix == ".toml", rules=RULES)
     return {key: Given(value, place, file.parent) for key, (value, place) in found.items()}

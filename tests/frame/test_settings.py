@@ -109,12 +109,12 @@ def test_flags_win_over_environment_over_the_vaults_file_over_the_users_file(
 def test_toml_tables_yaml_maps_and_dotted_keys_say_the_same(places: Places, vault: Path) -> None:
     texts = {
         "wikimcp.toml": [
-            "ignore = ['a', 'b']\n[http]\nport = 9000\nallowed-hosts = ['x.test']\n[drafts]\nallow = true\n",
-            "ignore = ['a', 'b']\nhttp.port = 9000\nhttp.allowed_hosts = ['x.test']\ndrafts.allow = true\n",
+            "ignore = ['a', 'b']\n[dense]\nhnsw-threshold = 9000\n[models]\nname = 'm'\n[graph]\nenabled = false\n",
+            "ignore = ['a', 'b']\ndense.hnsw_threshold = 9000\nmodels.name = 'm'\ngraph.enabled = false\n",
         ],
         ".wikimcp.yaml": [
-            "ignore:\n  - a\n  - b\nhttp:\n  port: 9000\n  allowed_hosts: [x.test]\ndrafts: {allow: on}\n",
-            '\ufeffignore: "a, b"\n"http.port": "9000"\nhttp.allowed_hosts: x.test\ndrafts.allow: "yes"\n',
+            "ignore:\n  - a\n  - b\ndense:\n  hnsw-threshold: 9000\nmodels: {name: m}\ngraph: {enabled: off}\n",
+            '\ufeffignore: "a, b"\n"dense.hnsw_threshold": "9000"\nmodels.name: m\ngraph.enabled: "no"\n',
         ],
     }
     seen = []
@@ -125,7 +125,7 @@ def test_toml_tables_yaml_maps_and_dotted_keys_say_the_same(places: Places, vaul
         (vault / name).unlink()
     assert len(set(map(repr, seen))) == 1
     assert seen[0].ignore == ("a", "b")
-    assert (seen[0].http.port, seen[0].http.allowed_hosts, seen[0].drafts.allow) == (9000, ("x.test",), True)
+    assert (seen[0].dense.hnsw_threshold, seen[0].models.name, seen[0].graph.enabled) == (9000, "m", False)
 
 
 def test_lists_come_from_the_environment_by_commas_or_as_json(places: Places, vault: Path) -> None:
@@ -137,8 +137,8 @@ def test_lists_come_from_the_environment_by_commas_or_as_json(places: Places, va
 
 
 def test_paths_are_relative_to_where_they_are_written(places: Places, vault: Path, tmp_path: Path) -> None:
-    (vault / "wikimcp.toml").write_text("[models]\ndir = '../weights'\n")
-    assert _load(places, tmp_path, {"vault": "notes"}).models.dir == tmp_path / "weights"
+    (places.config / "config.toml").write_text("[models]\ndir = '../weights'\n")
+    assert _load(places, tmp_path, {"vault": "notes"}).models.dir == places.config.parent / "weights"
     settings = _load(places, tmp_path, {"vault": "notes", "state_dir": "s"}, {"WIKIMCP_MODELS_DIR": "w"})
     assert settings.models.dir == tmp_path / "w"
     assert settings.state_dir.parent == tmp_path / "s"
@@ -373,9 +373,10 @@ def test_a_vault_that_holds_the_default_state_folder_is_served(places: Places, t
 
 def test_the_settings_of_models_need_no_vault(places: Places, tmp_path: Path) -> None:
     assert load_models({}, {}, cwd=tmp_path, places=places) == Models(dir=places.data / "models", name="")
-    (tmp_path / "wikimcp.toml").write_text("vault = 'gone'\n[models]\ndir = 'm'\nname = 'x'\n")
+    (tmp_path / "wikimcp.toml").write_text("vault = 'gone'\n[models]\nname = 'x'\n")
+    assert load_models({}, {}, cwd=tmp_path, places=places) == Models(dir=places.data / "models", name="x")
     env = {"WIKIMCP_MODELS_NAME": "y"}
-    assert load_models({}, env, cwd=tmp_path, places=places) == Models(dir=tmp_path / "m", name="y")
+    assert load_models({}, env, cwd=tmp_path, places=places) == Models(dir=places.data / "models", name="y")
     with pytest.raises(SettingsError, match="models.dir takes a path"):
         load_models({"models.dir": ""}, {}, cwd=tmp_path, places=places)
 
