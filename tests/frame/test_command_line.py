@@ -284,9 +284,7 @@ sys.exit(main(["--version"]))
 
 
 @pytest.mark.parametrize("path", ["a", "a" * 200])
-def test_every_table_in_a_file_is_lines_parted_by_tabs(
-    capsys: pytest.CaptureFixture[str], path: str
-) -> None:
+def test_every_table_in_a_file_is_lines_parted_by_tabs(capsys: pytest.CaptureFixture[str], path: str) -> None:
     print_facts({"files": [{"path": path, "n": 1}, {"path": "b\x07", "n": "2\n3"}]})
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["what\tvalue", "files\t2", "", "files", "path\tn", f"{path}\t1", "b\t2 3"]

@@ -240,7 +240,15 @@ def test_rows_of_a_sidecar_about_a_withheld_page_are_withheld(wiki: LiveWiki, si
 
 @pytest.mark.parametrize(
     "name",
-    ["alias.md", "alias", "also/in.md", "also/in", "whole/own/secret.md", "heading:alias.md#Part", "[[Alias]]"],
+    [
+        "alias.md",
+        "alias",
+        "also/in.md",
+        "also/in",
+        "whole/own/secret.md",
+        "heading:alias.md#Part",
+        "[[Alias]]",
+    ],
 )
 def test_rows_that_name_a_withheld_page_by_a_link_to_it_are_withheld(wiki: LiveWiki, name: str) -> None:
     wiki.write("a.md", "# A\n")

@@ -140,7 +140,9 @@ def _graph() -> dict[str, Any]:
             "schema": {"type": "integer", "minimum": 1, "maximum": most},
             "description": about,
         }
-        for (name, most), about in zip(NEIGHBORHOOD_BOUNDS.items(), ("How many edges far", "Most nodes"), strict=True)
+        for (name, most), about in zip(
+            NEIGHBORHOOD_BOUNDS.items(), ("How many edges far", "Most nodes"), strict=True
+        )
     ]
     around = _operation(
         "neighborhood",

@@ -287,7 +287,9 @@ def _second_names(skipped: Iterable[SkippedFile], root: Path) -> dict[str, str]:
     """Return the links in a vault to what has a name there already, with the path of what they lead to."""
     real_root = os.path.realpath(root)
     links = [file.path for file in skipped if file.why.code == LINK_SERVED_ONCE]
-    real = {link: os.path.relpath(os.path.realpath(os.path.join(real_root, link)), real_root) for link in links}
+    real = {
+        link: os.path.relpath(os.path.realpath(os.path.join(real_root, link)), real_root) for link in links
+    }
     return {link: path.replace(os.sep, "/") for link, path in real.items() if not path.startswith(os.pardir)}
 
 

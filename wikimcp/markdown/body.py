@@ -20,9 +20,7 @@ from wikimcp.markdown.sections import build_sections
 from wikimcp.markdown.tokens import LineIndex, visible_text
 from wikimcp.models import Block, Diagnostic, Link, LinkKind, ParsedBody
 
-_HEADING_MARKS = re.compile(
-    r"\s*\{(?::?\s*[#.]|/\*\s*#)[^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%"
-)
+_HEADING_MARKS = re.compile(r"\s*\{(?::?\s*[#.]|/\*\s*#)[^{}]*\}\s*$|\s+\^[A-Za-z0-9-]+\s*$|%%.*?%%")
 # Zero-width space, word joiner, byte order mark, soft hyphen: nobody who names a heading can type them.
 # Joiners stay, as scripts and emoji need them.
 _SHOWS_NOTHING = dict.fromkeys((0x200B, 0x2060, 0xFEFF, 0xAD))

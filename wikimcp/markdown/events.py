@@ -352,4 +352,3 @@ class _Reader:
             result.append(chars[at : at + len(group)])
             at += len(group)
         return result
-

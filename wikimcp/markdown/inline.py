@@ -172,7 +172,9 @@ def _templates(body: str, outline: Outline) -> Iterable[tuple[int, int]]:
                 if close < 0:
                     break
             multiline = (
-                opening == "<%" or body[position + 2 : position + 3] in ("<", "%") or _QUERY.match(body, position)
+                opening == "<%"
+                or body[position + 2 : position + 3] in ("<", "%")
+                or _QUERY.match(body, position)
             )
             if multiline or body.find("\n", position, close) < 0:
                 if not outline.is_opaque(position) and not _EMBED_MACRO.match(body, position):
@@ -264,9 +266,7 @@ def _tags(body: str, outline: Outline, marks: InlineMarks, links: Ranges) -> lis
         and (mark.start == 1 or body[mark.start - 2] in _BEFORE_TAG)
     ]
     return [
-        tag
-        for start, tag in sorted(found)
-        if is_tag(tag) and _stands_in_text(body, outline, start, hidden)
+        tag for start, tag in sorted(found) if is_tag(tag) and _stands_in_text(body, outline, start, hidden)
     ]
 
 
