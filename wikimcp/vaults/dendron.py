@@ -51,6 +51,7 @@ class NoteFolder:
     private: bool = False
 
 
+_WITHHELD = "every page is withheld until it is mended and wikimcp starts again"
 _ALL_PRIVATE = (NoteFolder("", "", private=True),)
 
 
@@ -240,7 +241,7 @@ def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder
     try:
         text = read_settings(root, _CONFIG) or ""
     except OSError:
-        return _ALL_PRIVATE, [_note(f"{_CONFIG} cannot be read; every page is withheld until it can be")]
+        return _ALL_PRIVATE, [_note(f"{_CONFIG} cannot be read; {_WITHHELD}")]
     vaults: list[NoteFolder] = []
     notes: list[Diagnostic] = []
     try:
@@ -263,12 +264,10 @@ def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder
 
 
 def _without_vaults(text: str, why: str) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
-    """Return what is served where no vault is known: all, unless vaults are spoken of that nobody can tell."""
+    """Return what is served where no vault is known: all, unless the text speaks of vaults."""
     if _SPEAKS_OF_VAULTS.search(text):
-        message = (
-            f"{why}, so that nobody knows which notes its vaults leave out or hold private; every page is"
-        )
-        return _ALL_PRIVATE, [_note(f"{message} withheld until it is mended and wikimcp starts again")]
+        message = f"{why}, so that nobody knows which notes its vaults leave out or hold private"
+        return _ALL_PRIVATE, [_note(f"{message}; {_WITHHELD}")]
     return (), [_note(f"{why}; every page below the root is taken for a note")]
 
 

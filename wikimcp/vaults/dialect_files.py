@@ -41,7 +41,7 @@ def read_settings(root: Path, name: str) -> str | None:
 
 
 class UnreadableRules(Exception):
-    """A dialect's settings may hide pages, and cannot be read: the message names the file and what is wrong."""
+    """A dialect's settings may hide pages, and cannot be read; the message says which and why."""
 
 
 def json_texts(text: str, key: str, *, file: str) -> list[str]:

@@ -92,7 +92,10 @@ def _asks(frontmatter: Mapping[str, Any]) -> bool:
 
 
 def _read_config(root: Path) -> _Config:
-    """Read the first configuration there is. Raises UnreadableRules when it may hide pages and cannot be read."""
+    """Read the first configuration there is.
+
+    Raises UnreadableRules when it may hide pages and cannot be read.
+    """
     for name in _CONFIGS:
         try:
             text = read_settings(root, name)
