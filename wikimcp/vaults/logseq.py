@@ -44,6 +44,7 @@ _EDN_TOKEN = re.compile(r'("(?:\\.|[^"\\])*")|;[^\n]*|#_\s*(?:"(?:\\.|[^"\\])*"|
 _EDN_VALUE = re.compile(r'(?<![\w:])(:[\w/.-]+)\s+(?:"((?:\\.|[^"\\])*)"|(:[\w-]+)|\[([^\]]{0,8000})\])')
 _EDN_STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
 _HIDDEN_KEY = re.compile(r"(?<![\w:/.-]):hidden(?![\w/.?*!-])(?!\s+nil\b)")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _USUAL_FILES = ("yyyy_MM_dd", "yyyy-MM-dd", "yyyyMMdd")
 _LISTS = {"alias": "aliases", "aliases": "aliases", "tags": "tags", "tag": "tags"}
 _PAGE_IN_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
@@ -115,7 +116,7 @@ class LogseqAdapter(FolderAdapter):
             front, reading = _read_markdown(content, lines)
         day = self._day(path)
         written = front.data.get("title")
-        title = " ".join(str(written).split()) if isinstance(written, str | int | float) else ""
+        title = _one_line(written) if isinstance(written, str | int | float) else ""
         name = replace(self.page_name(path), slug=title.strip("/") or self.slug(path))
         page = assemble_page(content, name, front, reading, lines=lines)
         names = (format_day(day, self.graph.title_format), day.isoformat()) if day else ()
@@ -135,6 +136,11 @@ class LogseqAdapter(FolderAdapter):
         stem = self.without_suffix(path.rpartition("/")[2])
         days = (read_day(stem, pattern) for pattern in (self.graph.file_format, *_USUAL_FILES))
         return next((day for day in days if day is not None), None)
+
+
+def _one_line(title: str | float) -> str:
+    """Return a title as the name of a page: on one line, without what nobody could ask for."""
+    return " ".join(_CONTROLS.sub(" ", str(title)).split())
 
 
 def _read_markdown(content: FileContent, lines: LineIndex) -> tuple[Frontmatter, BodyReading]:
