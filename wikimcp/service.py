@@ -415,8 +415,8 @@ class WikiService:
     def neighborhood(self, node: str, caller: Caller, *, depth: int = 1, limit: int = 200) -> dict[str, Any]:
         """Return what lies within ``depth`` (1..4) edges of a node: as ``graph``, with ``left_out``.
 
-        ``node`` is a node id or any name of a page; ``limit`` (1..2,000) bounds the nodes. Raises BadArgument,
-        NotFound, Ambiguous or Unavailable.
+        ``node`` is a node id or any name of a page; ``limit`` (1..2,000) bounds the nodes. Raises
+        BadArgument, NotFound, Ambiguous or Unavailable.
         """
         self._need_graph()
         return self._read(

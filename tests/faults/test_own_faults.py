@@ -14,6 +14,7 @@ import pytest
 from tests.vaults.dialects import Served, only_page, pages_of, put, served
 from wikimcp.markdown.body import parse_body
 from wikimcp.markdown.dates import read_time
+from wikimcp.markdown.org import read_org
 from wikimcp.models import Caller, ParsedPage
 from wikimcp.vaults.detect import detect
 from wikimcp.vaults.options import VaultOptions
@@ -205,10 +206,48 @@ def test_a_link_leads_where_its_writer_meant(tmp_path: Path, link: str, slug: st
         case(72, "```dataview\nLIST FROM [[A]]\n```\n`= [[A]].x`"),
         case(73, "```mermaid\ngraph TD; A[[kestrel]] --> B\n```"),
         case(74, "<script>var x = '[[no]]'</script>\n"),
+        case(106, "#+BEGIN_QUERY\n{:query [[?b :block/refs [[A]]] #t}\n#+END_QUERY\n"),
+        case(107, "- #+begin_query\n  [[A]] [x](y.md)\n  #+end_query\n"),
+        case(
+            108,
+            "{{query (and [[A]] [[B]])}} {{query (or\n  [[A]]\n  ((5f0c0000-0000-4000-8000-000000000001)))}}",
+        ),
+        case(109, "#+BEGIN_SRC clojure\n[[A]]\n#+END_SRC\n"),
+        case(110, '<% tp.file.include("[[A]]") %> <%*\nlet x = "[[A]]"\n%>'),
+        case(111, "```tasks\npath includes [[A]]\n```\n```query\n[[A]]\n```\n~~~dataviewjs\n[[A]]\n~~~\n"),
+        case(112, "{{cards [[A]]}} {{renderer :todo, [[A]]}} {{table [[A]]}}"),
     ],
 )
 def test_what_is_no_link_is_none(text: str) -> None:
     assert parse_body(text).links == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        case(113, "#+BEGIN_QUOTE\n[[A]]\n#+END_QUOTE\n"),
+        case(114, "#+BEGIN_QUERY\nnever closed, so text: [[A]]\n"),
+        case(115, "```\n#+BEGIN_QUERY\n```\n[[A]]\n\n#+END_QUERY\n"),
+        case(116, "#+BEGIN_QUERY\nx\n#+END_QUERY\n[[A]]\n#+BEGIN_SRC\ny\n#+END_SRC\n"),
+        case(117, "1 <% 2 [[A]]"),
+        case(118, "{{embed [[A]]}}"),
+    ],
+)
+def test_what_only_looks_like_a_query_hides_no_link(text: str) -> None:
+    assert [link.target for link in parse_body(text).links] == ["A"]
+
+
+def test_o119_queries_of_an_org_file_hold_no_links() -> None:
+    text = (
+        "* Head\n#+BEGIN_QUERY\n{:query [[A]] #t}\n#+END_QUERY\n{{query (and [[A]]\n [[B]])}} {{cards [[A]]}}\n"
+        "{{embed [[C]]}} [[D]]\n"
+    )
+    _, reading = read_org(text)
+    assert [(link.kind.value, link.target) for link in reading.body.links] == [
+        ("embed", "C"),
+        ("wikilink", "D"),
+    ]
+    assert reading.body.tags == ()
 
 
 @pytest.mark.parametrize(

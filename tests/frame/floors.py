@@ -44,6 +44,7 @@ SHARED: Mapping[str, frozenset[str]] = {
             "page_fields",
             "pages",
             "sidecars",
+            "conflict_copies",
             "walking",
         }
     ),

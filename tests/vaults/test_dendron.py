@@ -151,22 +151,32 @@ def test_a_configuration_without_vaults_costs_a_note_and_no_page(tmp_path: Path,
     assert [(path, note.code) for path, note in scan.diagnostics] == [("", "vault_settings")]
 
 
-@pytest.mark.parametrize("broken", ["dev: [unclosed\n", "\tbad\n"])
+@pytest.mark.parametrize(
+    ("broken", "left", "told"),
+    [
+        ("dev: [unclosed\n", ["page:a"], "dendron.yml is no YAML; its list of vaults is, and is taken"),
+        (
+            "\tbad\n",
+            [],
+            "dendron.yml is no YAML, so that nobody knows which notes its vaults leave out or hold private; "
+            "every page is withheld until it is mended and wikimcp starts again",
+        ),
+    ],
+)
 def test_a_private_vault_stays_withheld_while_the_configuration_is_broken(
-    tmp_path: Path, broken: str
+    tmp_path: Path, broken: str, left: list[str], told: str
 ) -> None:
     config = "workspace:\n  vaults:\n  - fsPath: open\n  - fsPath: own\n    visibility: private\n"
     files = {"open/a.md": PAGE, "own/b.md": "---\nid: y\n---\nMarkerword.\n"}
     vault = put(tmp_path / "vault", {"dendron.yml": config, **files})
     with served(vault) as wiki:
         assert [page["slug"] for page in wiki.call("list_pages")["pages"]] == ["a"]
+        reasons = [row["reason"] for row in wiki.service.status(Caller(operator=True))["withheld"]]
+        assert reasons == ["private: by dendron.yml: its vault 'own' is private"]
     put(vault, {"dendron.yml": config + broken})
     with served(vault) as wiki:
-        assert wiki.service.graph(Caller())["nodes"] == []
-    adapter = detect(vault)
-    assert [note.message for _, note in adapter.scan().diagnostics] == [
-        "dendron.yml cannot be read and speaks of a private vault; every page is withheld until it names them"
-    ]
+        assert [node["id"] for node in wiki.service.graph(Caller())["nodes"]] == left
+    assert [note.message for _, note in detect(vault).scan().diagnostics] == [told]
 
 
 @pytest.mark.parametrize("broken", ["", "dev: [unclosed\n"])

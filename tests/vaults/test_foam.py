@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vaults.dialects import FIXTURES, fixture_copy, pages_of, put, served
-from wikimcp.vaults.detect import detect
+from tests.vaults.dialects import FIXTURES, fixture_copy, pages_of, served
 from wikimcp.vaults.dialect_files import parse_jsonc
 
 
@@ -29,12 +28,6 @@ def test_its_links_lead_where_foam_leads_them(tmp_path: Path) -> None:
         ]
         assert wiki.resolved("garden/bee-keeping") == [("inbox", "inbox")]
         assert wiki.found("bees swarm in May")[0] == "garden/bee-keeping"
-
-
-def test_settings_that_cannot_be_read_are_told_and_hide_nothing(tmp_path: Path) -> None:
-    scan = detect(put(tmp_path, {".foam": "", ".vscode/settings.json": "{", "a.md": "x"})).scan()
-    assert [stamp.path for stamp in scan.files] == ["a.md"]
-    assert [note.code for _, note in scan.diagnostics] == ["vault_settings"]
 
 
 @pytest.mark.parametrize(

@@ -290,3 +290,15 @@ def test_hidden_files_of_the_graph_are_not_there_and_the_config_names_the_folder
     adapter = detect(vault, VaultOptions())
     assert paths_of(adapter) == ["notes/a.md", "notes/z/x.md"]
     assert adapter.stat("pages/old.md") is None
+
+
+def test_a_title_of_signs_that_nobody_can_type_is_no_name(tmp_path: Path) -> None:
+    files = {
+        "pages/a.md": '---\ntitle: "\\0\\e[31m Pump"\n---\nx\n',
+        "pages/b.md": '---\ntitle: "\\0"\n---\nx\n',
+    }
+    with served(put(tmp_path / "v", {"logseq/config.edn": "{}", **files})) as wiki:
+        slugs = [page["slug"] for page in wiki.call("list_pages")["pages"]]
+        assert slugs == ["[31m Pump", "b"]
+        for slug in slugs:
+            assert wiki.call("get_page", slug=slug)["slug"] == slug

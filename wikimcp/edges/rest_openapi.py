@@ -137,12 +137,10 @@ def _graph() -> dict[str, Any]:
             "name": name,
             "in": "query",
             "required": False,
-            "schema": {"type": "integer", "minimum": 1, "maximum": most},
+            "schema": {"type": "integer", "minimum": 1, "maximum": NEIGHBORHOOD_BOUNDS[name]},
             "description": about,
         }
-        for (name, most), about in zip(
-            NEIGHBORHOOD_BOUNDS.items(), ("How many edges far", "Most nodes"), strict=True
-        )
+        for name, about in (("depth", "How many edges far"), ("limit", "Most nodes"))
     ]
     around = _operation(
         "neighborhood",

@@ -55,7 +55,9 @@ def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
             yield OddLink("ambiguous_link", shown, link, message)
         if not found.slug and not found.attachment:
             if not _is_placeholder(link, view.adapter.name):
-                yield OddLink("unresolved_link", shown, link, f"{shown!r} leads to no page")
+                likely = _likely(view, page, link)
+                message = f"{shown!r} leads to no page{f'; perhaps {likely} is meant' if likely else ''}"
+                yield OddLink("unresolved_link", shown, link, message)
         elif found.slug and link.fragment and not _LINE_FRAGMENT.fullmatch(link.fragment):
             names, blocks = _known(view, found.slug, headings)
             if link.fragment.startswith("^"):
@@ -63,6 +65,14 @@ def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
                     yield OddLink("missing_block", shown, link, f"{shown!r}: {found.slug} has no such block")
             elif anchor(link.fragment.rpartition("#")[2]) not in names:
                 yield OddLink("missing_heading", shown, link, f"{shown!r}: {found.slug} has no such heading")
+
+
+def _likely(view: View, page: PageRecord, link: Link) -> str:
+    """Return the page that a path which leads nowhere may mean, as the file may have moved: of its name."""
+    _, slash, name = link.target.rstrip("/").rpartition("/")
+    if not slash or link.kind in (LinkKind.BLOCK, LinkKind.ATTACHMENT) or not name.strip(". "):
+        return ""
+    return view.links.resolve(Link(LinkKind.WIKILINK, name), page).slug
 
 
 def link_diagnostics(view: View, page: PageRecord) -> tuple[Diagnostic, ...]:

@@ -108,7 +108,7 @@ class Reading:
         return self.resolve_part(name)[0]
 
     def resolve_part(self, name: str) -> tuple[PageRecord, str]:
-        """Resolve a name as ``resolve`` does; return the part of the page (``page#part``) that it means too."""
+        """Resolve a name as ``resolve`` does; return with it the part that ``page#part`` means."""
         try:
             found, part = self.view.names.resolve_part(name)
         except NotFound:

@@ -271,7 +271,7 @@ def _tags(body: str, outline: Outline, marks: InlineMarks, links: Ranges) -> lis
 
 
 def _mentions(body: str, outline: Outline, marks: InlineMarks, links: Ranges) -> list[tuple[int, str]]:
-    """Return (start, name with its mark) of each ``#tag.below`` and ``@name``; what is inside of words is none."""
+    """Return (start, name with its mark) of each ``#tag.below`` and ``@name`` between words."""
     hidden = (
         links,
         Ranges((mark.start, mark.end) for mark in marks.wikilinks),

@@ -23,8 +23,8 @@ def find_section(
 
     ``name`` is a heading, or the last headings of its path (``Parent > Kid`` or ``Parent#Kid``);
     ``(2)`` after it is the second of equal paths. What none of this means may be the anchor that a link
-    writes: one of ``anchors``, which the page itself names, or ``#install-1``. Raises NotFound with the nearest headings,
-    Ambiguous with the candidates.
+    writes: one of ``anchors``, which the page itself names, or ``#install-1``. Raises NotFound with the
+    nearest headings, Ambiguous with the candidates.
     """
     named = [section for section in sections if section.heading_path]
     wanted = name.strip()

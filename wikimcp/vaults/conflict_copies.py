@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-# Syncthing; Dropbox (also in German, French and Spanish), Nextcloud; Seafile; ownCloud; Synology; git mergetool.
+# Syncthing; Dropbox (also in German, French, Spanish), Nextcloud; Seafile; ownCloud; Synology; git mergetool.
 _CERTAIN = re.compile(
     r"\.sync-conflict-[^/]*\Z"
     r"|(?:conflicted copy|in konflikt stehende kopie|copie en conflit|copia en conflicto)[^/]*\Z"

@@ -19,6 +19,7 @@ from wikimcp.errors import VaultError
 from wikimcp.markdown.body import parse_body, read_body
 from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
 from wikimcp.markdown.inline import WikilinkMark
+from wikimcp.markdown.lenient import read_entries
 from wikimcp.markdown.links import wikilink
 from wikimcp.markdown.tokens import LineIndex
 from wikimcp.markdown.yaml_values import YamlFault, load_yaml
@@ -37,7 +38,7 @@ _LABEL_FIRST = re.compile(r"\[\[([^\[\]|\n]*?)\\?\|([^\[\]|\n]*)\]\]")
 _HEAD = 4_000
 _SCHEME = "dendron://"
 _RANGE_END = re.compile(r"(?:,\d+)?:#.*\Z|,\d+\Z")
-_PRIVATE_VAULT = re.compile(r"\bvisibility[\"']?\s*:\s*[\"']?private\b", re.IGNORECASE)
+_SPEAKS_OF_VAULTS = re.compile(r"\bfsPath[\"']?\s*:|\bvisibility[\"']?\s*:\s*[\"']?private\b", re.IGNORECASE)
 _MILLISECONDS = re.compile(r"\d{12,14}")
 
 
@@ -50,6 +51,7 @@ class NoteFolder:
     private: bool = False
 
 
+_WITHHELD = "every page is withheld until it is mended and wikimcp starts again"
 _ALL_PRIVATE = (NoteFolder("", "", private=True),)
 
 
@@ -236,14 +238,19 @@ def _time(text: str) -> str:
 
 def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
     """Return the vaults of a workspace and what is wrong with its configuration."""
-    text = ""
     try:
         text = read_settings(root, _CONFIG) or ""
-        settings = load_yaml(text).root
-    except (OSError, YamlFault):
-        return _without_vaults(text, f"{_CONFIG} cannot be read")
+    except OSError:
+        return _ALL_PRIVATE, [_note(f"{_CONFIG} cannot be read; {_WITHHELD}")]
     vaults: list[NoteFolder] = []
     notes: list[Diagnostic] = []
+    try:
+        settings = load_yaml(text).root
+    except YamlFault:  # what stands alone in it is still to be had
+        settings = {entry.key: entry.value for entry in read_entries(text) if entry.clean}
+        if not any(_entries(settings)):
+            return _without_vaults(text, f"{_CONFIG} is no YAML")
+        notes.append(_note(f"{_CONFIG} is no YAML; its list of vaults is, and is taken"))
     bounds = Bounds.of(root, trusted)
     for entry in _entries(settings):
         found = _note_folder(entry, bounds.root)
@@ -257,10 +264,10 @@ def _read_config(root: Path, trusted: tuple[str, ...]) -> tuple[tuple[NoteFolder
 
 
 def _without_vaults(text: str, why: str) -> tuple[tuple[NoteFolder, ...], list[Diagnostic]]:
-    """Return what is served where no vault is known: all, unless one is private and nobody can say which."""
-    if _PRIVATE_VAULT.search(text):
-        message = f"{why} and speaks of a private vault; every page is withheld until it names them"
-        return _ALL_PRIVATE, [_note(message)]
+    """Return what is served where no vault is known: all, unless the text speaks of vaults."""
+    if _SPEAKS_OF_VAULTS.search(text):
+        message = f"{why}, so that nobody knows which notes its vaults leave out or hold private"
+        return _ALL_PRIVATE, [_note(f"{message}; {_WITHHELD}")]
     return (), [_note(f"{why}; every page below the root is taken for a note")]
 
 

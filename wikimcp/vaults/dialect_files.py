@@ -40,6 +40,51 @@ def read_settings(root: Path, name: str) -> str | None:
         return file.read(MOST_BYTES).decode("utf-8-sig", "replace")
 
 
+class UnreadableRules(Exception):
+    """A dialect's settings may hide pages, and cannot be read; the message says which and why."""
+
+
+def json_texts(text: str, key: str, *, file: str) -> list[str]:
+    """Return the texts under a key of JSON, also where the JSON is broken somewhere else.
+
+    A single text is a list of one; of a mapping the keys count that are not switched off. Raises
+    UnreadableRules when the texts cannot be told, or when the file may be cut before them.
+    """
+    try:
+        settings = parse_jsonc(text)
+    except ValueError:
+        return _texts_of_broken(text, key, file)
+    value = settings.get(key) if isinstance(settings, dict) else None
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        value = [name for name, on in value.items() if on is not False]
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str | int) and not isinstance(item, bool) for item in items):
+        raise UnreadableRules(f"{key!r} in {file} is no list of texts")
+    return [str(item) for item in items if item != ""]
+
+
+def _texts_of_broken(text: str, key: str, file: str) -> list[str]:
+    """Return the texts under a key of JSON that is broken, if their list is whole."""
+    if key not in text:
+        if text.rstrip().endswith("}"):
+            return []
+        raise UnreadableRules(f"{file} is cut short or no JSON")
+    lists = re.findall(
+        rf"""["']{re.escape(key)}["']\s*:\s*\[((?:[^\]"]|"(?:\\.|[^"\\\n])*")*)\]""",
+        without_script_comments(text),
+    )
+    if len(lists) != text.count(key) or not all(map(is_plain_list, lists)):
+        raise UnreadableRules(f"{file} is no JSON")
+    return [item for found in lists for item in script_strings(found) if item]
+
+
+def is_plain_list(inner: str) -> bool:
+    """Say whether what stands between brackets is nothing but string literals and commas."""
+    return not _STRING.sub("", inner).strip(" \t\r\n,")
+
+
 def inner_folder(root: Path, name: str, trusted: tuple[str, ...] = ()) -> bool:
     """Say whether a vault has a folder of that name that lies inside of it, or where links may lead."""
     folder = root / name

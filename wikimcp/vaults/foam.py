@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from wikimcp.models import Diagnostic
-from wikimcp.vaults.dialect_files import parse_jsonc, read_settings
+from wikimcp.vaults.dialect_files import UnreadableRules, json_texts, parse_jsonc, read_settings
 from wikimcp.vaults.folder import FolderAdapter
 from wikimcp.vaults.globs import compile_globs
 from wikimcp.vaults.options import VaultOptions
@@ -30,14 +30,12 @@ class FoamAdapter(FolderAdapter):
     def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
         """Return the globs of ``foam.files.ignore`` and ``foam.files.exclude``."""
         try:
-            settings = _read_json(self.root, _SETTINGS)
-        except (OSError, ValueError):
-            note = f"{_SETTINGS} cannot be read; the files it ignores are served"
-            return [], [Diagnostic("vault_settings", note)]
-        values = [settings.get(key) for key in _IGNORED_FILES] if isinstance(settings, dict) else []
-        globs = [
-            glob for value in values if isinstance(value, list) for glob in value if isinstance(glob, str)
-        ]
+            text = read_settings(self.root, _SETTINGS) or ""
+        except OSError as error:
+            raise UnreadableRules(f"{_SETTINGS} cannot be read") from error
+        if not text.strip():  # the editor takes an empty file for no settings
+            return [], []
+        globs = [glob for key in _IGNORED_FILES for glob in json_texts(text, key, file=_SETTINGS)]
         pattern = compile_globs(globs)
         return ([pattern] if pattern else []), []
 
@@ -45,15 +43,14 @@ class FoamAdapter(FolderAdapter):
 def _recommends_foam(root: Path) -> bool:
     """Say whether the recommended extensions (``publisher.name``) hold one of Foam's."""
     try:
-        settings = _read_json(root, _EXTENSIONS)
-    except (OSError, ValueError):
+        text = read_settings(root, _EXTENSIONS) or ""
+    except OSError:
         return False
+    try:
+        settings = parse_jsonc(text)
+    except ValueError:
+        return "foam.foam" in text.casefold()  # broken; taken for what it was, so that its rules still count
     names = settings.get("recommendations") if isinstance(settings, dict) else None
     return isinstance(names, list) and any(
         isinstance(name, str) and "foam" in re.split(r"[.\-_]", name.casefold()) for name in names
     )
-
-
-def _read_json(root: Path, name: str) -> Any:  # noqa: ANN401 - any JSON value
-    text = read_settings(root, name)
-    return None if text is None else parse_jsonc(text)

@@ -20,12 +20,20 @@ from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
 from wikimcp.ports import FileContent
 from wikimcp.vaults.conflict_copies import is_conflict_copy, original_of
 from wikimcp.vaults.decoding import decode
+from wikimcp.vaults.dialect_files import UnreadableRules
 from wikimcp.vaults.globs import compile_globs, rebase_globs
 from wikimcp.vaults.opening import Bounds, read_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
 from wikimcp.vaults.sidecars import read_bytes, sidecar_paths, stamp_of
 from wikimcp.vaults.walking import WalkRules, first_page, walk
+
+_WITHHELD = (
+    "it may leave pages out, so every page is withheld until it is mended and wikimcp starts again, or "
+    "until the setting 'adapter' names another dialect"
+)
+_AS_BEFORE = "what it left out before is left out still"
+_RESTART = "the pages are served from the next start on"
 
 
 class FolderAdapter:
@@ -37,6 +45,9 @@ class FolderAdapter:
     def __init__(self, root: Path, options: VaultOptions | None = None) -> None:
         self.root = Path(root)
         self.options = options or VaultOptions()
+        self.unread = ""
+        """What is wrong with the dialect's settings that should have said which pages to leave out."""
+        self._dialect_rules: list[re.Pattern[str]] | None = None
 
     @classmethod
     def detect(cls, root: Path, options: VaultOptions) -> FolderAdapter | None:
@@ -61,10 +72,14 @@ class FolderAdapter:
     @property
     def dialect_settings(self) -> str:
         """What of the dialect's own settings shapes how pages are read; another value, another index."""
-        return ""
+        self.rules  # noqa: B018 - reads them, if nothing has yet
+        return f"unread: {self.unread}" if self.unread else ""
 
     def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
-        """Return what the dialect's own settings leave out, and what is wrong with these settings."""
+        """Return what the dialect's own settings leave out, and what is wrong with these settings.
+
+        Raises UnreadableRules when they may leave out pages and cannot be read.
+        """
         return [], []
 
     def slug(self, path: str) -> str:
@@ -160,6 +175,8 @@ class FolderAdapter:
         """Return what is known of a page before it is opened."""
         private = self._private
         original, mark = original_of(path)
+        self.rules  # noqa: B018 - reads them, if nothing has yet
+        keeper = "the settings" if private is not None and private.match(path) else ""
         return PageName(
             path=path,
             slug=self.slug(path),
@@ -167,7 +184,7 @@ class FolderAdapter:
             conflict_copy=is_conflict_copy(path),
             copy_of=original,
             copy_mark=mark,
-            private="the settings" if private is not None and private.match(path) else "",
+            private=f"the dialect's settings: {self.unread}" if self.unread else keeper,
         )
 
     def serves(self, path: str) -> bool:
@@ -175,8 +192,26 @@ class FolderAdapter:
         return self.rules.is_page(path) and not self.rules.ignores(path)
 
     def refresh_rules(self) -> list[Diagnostic]:
-        """Read the ignore rules anew; return what is wrong with those of the dialect."""
-        patterns, notes = self.ignored_by_dialect()
+        """Read the ignore rules anew; return what is wrong with those of the dialect.
+
+        Rules that cannot be read stay as they were. Where they never could, nobody knows what they leave
+        out: every page is withheld until the next start.
+        """
+        first = self._dialect_rules is None
+        try:
+            patterns, notes = self.ignored_by_dialect()
+        except UnreadableRules as error:
+            if first:
+                self.unread = str(error)
+            patterns = self._dialect_rules or []
+            notes = [Diagnostic("vault_settings", f"{error}; {_WITHHELD if self.unread else _AS_BEFORE}")]
+        else:
+            if self.unread:
+                notes = [
+                    *notes,
+                    Diagnostic("vault_settings", f"{self.unread}, before it was mended; {_RESTART}"),
+                ]
+        self._dialect_rules = patterns
         settings = compile_globs(rebase_globs(self.options.ignore, self.source_folder))
         ignore = (*patterns, settings) if settings else tuple(patterns)
         self.__dict__["rules"] = WalkRules(self.suffixes, ignore, self.page_folders)

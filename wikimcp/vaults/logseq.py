@@ -32,7 +32,7 @@ from wikimcp.markdown.tokens import LineIndex
 from wikimcp.markdown.yaml_values import plain_value
 from wikimcp.models import Diagnostic, Link, LinkKind, ParsedBody, ParsedPage
 from wikimcp.ports import FileContent
-from wikimcp.vaults.dialect_files import inner_folder, read_settings
+from wikimcp.vaults.dialect_files import UnreadableRules, inner_folder, read_settings
 from wikimcp.vaults.folder import FolderAdapter
 from wikimcp.vaults.globs import compile_globs
 from wikimcp.vaults.options import VaultOptions
@@ -43,6 +43,8 @@ _CONFIG = "logseq/config.edn"
 _EDN_TOKEN = re.compile(r'("(?:\\.|[^"\\])*")|;[^\n]*|#_\s*(?:"(?:\\.|[^"\\])*"|[^\s"\[\](){}]+)')
 _EDN_VALUE = re.compile(r'(?<![\w:])(:[\w/.-]+)\s+(?:"((?:\\.|[^"\\])*)"|(:[\w-]+)|\[([^\]]{0,8000})\])')
 _EDN_STRING = re.compile(r'"((?:\\.|[^"\\])*)"')
+_HIDDEN_KEY = re.compile(r"(?<![\w:/.-]):hidden(?![\w/.?*!-])(?!\s+nil\b)")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _USUAL_FILES = ("yyyy_MM_dd", "yyyy-MM-dd", "yyyyMMdd")
 _LISTS = {"alias": "aliases", "aliases": "aliases", "tags": "tags", "tag": "tags"}
 _PAGE_IN_LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
@@ -70,7 +72,7 @@ class LogseqAdapter(FolderAdapter):
 
     def __init__(self, root: Path, options: VaultOptions | None = None) -> None:
         super().__init__(root, options)
-        self.graph, self._notes = _read_config(self.root)
+        self.graph, _ = _read_config(self.root)
 
     @classmethod
     def detect(cls, root: Path, options: VaultOptions) -> LogseqAdapter | None:
@@ -86,13 +88,16 @@ class LogseqAdapter(FolderAdapter):
     @property
     def dialect_settings(self) -> str:
         """The settings of the graph: they name pages."""
-        return repr(self.graph)
+        return super().dialect_settings + repr(self.graph)
 
     def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
         """Return what the graph hides (``:hidden``), and Logseq's own folder with its backups."""
-        self.graph, self._notes = _read_config(self.root)
+        graph, why = _read_config(self.root)
+        if why:
+            raise UnreadableRules(why)
+        self.graph = graph
         pattern = compile_globs(("/logseq", *(f"/{path.strip('/')}" for path in self.graph.hidden)))
-        return ([pattern] if pattern else []), self._notes
+        return ([pattern] if pattern else []), []
 
     def slug(self, path: str) -> str:
         """Return the name of a page by its file: ``___`` and ``%2F`` part namespaces."""
@@ -111,7 +116,7 @@ class LogseqAdapter(FolderAdapter):
             front, reading = _read_markdown(content, lines)
         day = self._day(path)
         written = front.data.get("title")
-        title = " ".join(str(written).split()) if isinstance(written, str | int | float) else ""
+        title = _one_line(written) if isinstance(written, str | int | float) else ""
         name = replace(self.page_name(path), slug=title.strip("/") or self.slug(path))
         page = assemble_page(content, name, front, reading, lines=lines)
         names = (format_day(day, self.graph.title_format), day.isoformat()) if day else ()
@@ -131,6 +136,11 @@ class LogseqAdapter(FolderAdapter):
         stem = self.without_suffix(path.rpartition("/")[2])
         days = (read_day(stem, pattern) for pattern in (self.graph.file_format, *_USUAL_FILES))
         return next((day for day in days if day is not None), None)
+
+
+def _one_line(title: str | float) -> str:
+    """Return a title as the name of a page: on one line, without what nobody could ask for."""
+    return " ".join(_CONTROLS.sub(" ", str(title)).split())
 
 
 def _read_markdown(content: FileContent, lines: LineIndex) -> tuple[Frontmatter, BodyReading]:
@@ -211,29 +221,37 @@ def _with_tag_links(body: ParsedBody, tags: tuple[str, ...], text: str, lines: L
     return replace(body, links=tuple(sorted((*body.links, *added), key=lambda link: link.start)))
 
 
-def _read_config(root: Path) -> tuple[GraphSettings, list[Diagnostic]]:
-    """Read the settings of a graph; what is not there or cannot be read is as Logseq has it by default."""
+def _read_config(root: Path) -> tuple[GraphSettings, str]:
+    """Read the settings of a graph; what is not there is as Logseq has it by default.
+
+    Returns beside them why it is not known which pages they hide; empty when it is.
+    """
     try:
-        text = read_settings(root, _CONFIG)
+        text = read_settings(root, _CONFIG) or ""
     except OSError:
-        note = f"{_CONFIG} cannot be read; the usual settings are taken"
-        return GraphSettings(), [Diagnostic("vault_settings", note)]
-    values: Mapping[str, str] = dict(_edn_values(text or ""))
+        return GraphSettings(), f"{_CONFIG} cannot be read"
+    values: Mapping[str, str] = dict(_edn_values(text))
     usual = GraphSettings()
+    hidden = values.get(":hidden", "")
+    unread = ":hidden" not in values and _HIDDEN_KEY.search(_plain_edn(text)) is not None
     return GraphSettings(
         pages=_folder(values.get(":pages-directory", ""), usual.pages),
         journals=_folder(values.get(":journals-directory", ""), usual.journals),
         title_format=values.get(":journal/page-title-format") or usual.title_format,
         file_format=values.get(":journal/file-name-format") or usual.file_format,
         dots_are_namespaces=values.get(":file/name-format") == ":legacy",
-        hidden=tuple(path for path in _EDN_STRING.findall(values.get(":hidden", "")) if path.strip("/")),
-    ), []
+        hidden=tuple(path for path in _EDN_STRING.findall(hidden) or [hidden] if path.strip("/ ")),
+    ), (f":hidden in {_CONFIG} is no list of texts" if unread else "")
+
+
+def _plain_edn(text: str) -> str:
+    """Return EDN without comments and discarded forms."""
+    return _EDN_TOKEN.sub(lambda match: match[1] or " ", text)
 
 
 def _edn_values(text: str) -> Iterator[tuple[str, str]]:
     """Yield keys with a text, keyword or vector as their value; comments and discarded forms are left out."""
-    plain = _EDN_TOKEN.sub(lambda match: match[1] or " ", text)
-    for key, quoted, keyword, vector in _EDN_VALUE.findall(plain):
+    for key, quoted, keyword, vector in _EDN_VALUE.findall(_plain_edn(text)):
         yield key, keyword or vector or re.sub(r"\\(.)", r"\1", quoted)
 
 

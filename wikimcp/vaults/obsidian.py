@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import ClassVar
 
 from wikimcp.models import Diagnostic
+from wikimcp.vaults.dialect_files import UnreadableRules, json_texts
 from wikimcp.vaults.folder import FolderAdapter
 from wikimcp.vaults.options import VaultOptions
 
 _SETTINGS = ".obsidian/app.json"
 _MOST_SETTINGS = 2**20
+_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
 
 
 class ObsidianAdapter(FolderAdapter):
@@ -29,27 +30,20 @@ class ObsidianAdapter(FolderAdapter):
         """Return ``userIgnoreFilters``: ``/regex/`` as such, anything else as the start of a path."""
         try:
             with (self.root / _SETTINGS).open("rb") as file:
-                settings = json.loads(file.read(_MOST_SETTINGS).decode("utf-8-sig"))
+                text = file.read(_MOST_SETTINGS).decode("utf-8-sig", "replace")
         except FileNotFoundError:
             return [], []
-        except (OSError, ValueError, RecursionError):
-            note = f"{_SETTINGS} cannot be read; the files it excludes are served"
-            return [], [Diagnostic("vault_settings", note)]
-        filters = settings.get("userIgnoreFilters") if isinstance(settings, dict) else None
-        patterns: list[re.Pattern[str]] = []
-        notes: list[Diagnostic] = []
-        for text in filters if isinstance(filters, list) else []:
-            if not isinstance(text, str) or not text:
-                continue
-            try:
-                patterns.append(_pattern(text))
-            except re.error:
-                note = f"excluded files: {text!r} is no regular expression"
-                notes.append(Diagnostic("vault_settings", note))
-        return patterns, notes
+        except OSError as error:
+            raise UnreadableRules(f"{_SETTINGS} cannot be read ({error.strerror})") from error
+        return [_pattern(written) for written in json_texts(text, "userIgnoreFilters", file=_SETTINGS)], []
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    if len(text) > 2 and text.startswith("/") and text.endswith("/"):
-        return re.compile(f"(?s:.*?)(?:{text[1:-1]})")
-    return re.compile(re.escape(text), re.IGNORECASE)
+    if not (len(text) > 2 and text.startswith("/") and text.endswith("/")):
+        return re.compile(re.escape(text), re.IGNORECASE)
+    try:
+        return re.compile(f"(?s:.*?)(?:{_NAMED_GROUP.sub('(?P<', text[1:-1])})")
+    except re.error as error:
+        raise UnreadableRules(
+            f"{_SETTINGS}: {text!r} is a regular expression that is not known here"
+        ) from error

@@ -13,13 +13,21 @@ from wikimcp.markdown.publication import fold_key
 from wikimcp.markdown.yaml_values import YamlFault, load_yaml
 from wikimcp.models import Diagnostic, ParsedPage
 from wikimcp.ports import FileContent
-from wikimcp.vaults.dialect_files import inner_folder, read_settings, script_strings, without_script_comments
+from wikimcp.vaults.dialect_files import (
+    UnreadableRules,
+    inner_folder,
+    is_plain_list,
+    read_settings,
+    script_strings,
+    without_script_comments,
+)
 from wikimcp.vaults.folder import FolderAdapter
 from wikimcp.vaults.globs import compile_globs
 from wikimcp.vaults.options import VaultOptions
 
 _CONFIGS = ("quartz.config.ts", "quartz.config.js", "quartz.config.yaml", "quartz.config.yml")
 _PATTERNS = re.compile(r"""\bignorePatterns["']?\s*:\s*\[([^\]]{0,8000})\]""")
+_HIDES = re.compile(r"ignorePatterns|explicit-?publish", re.IGNORECASE)
 _EXPLICIT = re.compile(r"\bExplicitPublish\s*\(")
 
 
@@ -54,12 +62,15 @@ class QuartzAdapter(FolderAdapter):
     @property
     def dialect_settings(self) -> str:
         """Whether pages are published only when they say so."""
-        return "explicit" if self.explicit else ""
+        return super().dialect_settings or ("explicit" if self.explicit else "")
 
     @cached_property
     def explicit(self) -> bool:
         """Whether the site publishes only pages with ``publish: true`` (the ExplicitPublish filter)."""
-        return _read_config(self.root).explicit
+        try:
+            return _read_config(self.root).explicit
+        except UnreadableRules:
+            return False  # every page is withheld, then
 
     def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
         """Return ``ignorePatterns``: globs from the content folder on."""
@@ -81,28 +92,37 @@ def _asks(frontmatter: Mapping[str, Any]) -> bool:
 
 
 def _read_config(root: Path) -> _Config:
-    """Read the first configuration there is; one that cannot be read leaves a note."""
+    """Read the first configuration there is.
+
+    Raises UnreadableRules when it may hide pages and cannot be read.
+    """
     for name in _CONFIGS:
         try:
             text = read_settings(root, name)
-            if text is None:
-                continue
-            return _of_yaml(text) if name.endswith(("yaml", "yml")) else _of_script(text)
-        except (OSError, YamlFault):
-            note = f"{name} cannot be read; what it ignores is served"
+        except OSError as error:
+            raise UnreadableRules(f"{name} cannot be read") from error
+        if text is None:
+            continue
+        if not name.endswith(("yaml", "yml")):
+            return _of_script(text, name)
+        try:
+            return _of_yaml(text)
+        except YamlFault as fault:
+            if _HIDES.search(text):
+                raise UnreadableRules(f"{name} is no YAML: {fault.reason}") from fault
+            note = f"{name} is no YAML; it says nothing of pages to ignore"
             return _Config(notes=(Diagnostic("vault_settings", note),))
     return _Config()
 
 
-def _of_script(text: str) -> _Config:
+def _of_script(text: str, name: str) -> _Config:
     """Read what stands in plain sight in a script; nothing of it is run."""
     plain = without_script_comments(text)
-    ignore = [glob for match in _PATTERNS.finditer(plain) for glob in script_strings(match[1])]
-    notes: tuple[Diagnostic, ...] = ()
-    if not ignore and "ignorePatterns" in plain and not _PATTERNS.search(plain):
-        message = "ignorePatterns is no plain list; what it ignores is served"
-        notes = (Diagnostic("vault_settings", message),)
-    return _Config(tuple(ignore), bool(_EXPLICIT.search(plain)), notes)
+    lists = _PATTERNS.findall(plain)
+    if not all(map(is_plain_list, lists)) or ("ignorePatterns" in plain and not lists):
+        raise UnreadableRules(f"ignorePatterns in {name} is no plain list")
+    ignore = [glob for inner in lists for glob in script_strings(inner)]
+    return _Config(tuple(ignore), bool(_EXPLICIT.search(plain)))
 
 
 def _of_yaml(text: str) -> _Config:
