@@ -191,8 +191,12 @@ class GraphTables:
         """Return where the texts of the visible pages name the nodes of a graph."""
         with self._mutex:
             if self._mentions is None or self._mentions[0] is not graph:
-                self._mentions = (graph, self._mention_tables.find(graph, self._view))
+                self._mentions = (graph, self._found_mentions(graph))
             return self._mentions[1]
+
+    def _found_mentions(self, graph: KnowledgeGraph) -> Mentions:
+        with uncollected():
+            return self._mention_tables.find(graph, self._view)
 
     def search(self, graph: KnowledgeGraph) -> NodeSearch:
         """Return the index over the names, aliases, properties and summaries of a graph's nodes."""
@@ -264,7 +268,7 @@ class GraphTables:
             revs = [page.rev for page in lacking] if len(lacking) <= _FEW else None
             cells = view.snapshot.catalog.graph_cells(revs)
             rows = {rev: stored for rev, stored in self._rows.items() if rev in view.by_rev}
-            with translated():
+            with translated(), uncollected():
                 for page in lacking:
                     if page.rev in cells:
                         rows[page.rev] = _stored(page, cells[page.rev], naming)

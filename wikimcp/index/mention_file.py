@@ -80,7 +80,8 @@ class MentionFile:
             return set(revs)
         found = {rev for rev in revs if rev not in rows}
         known = [rev for rev in revs if rev in rows]
-        wanted = [_hashes(name.split(" ")) for name in names]
+        hashes = WordHashes()
+        wanted = [{hashes[word] for word in name.split(" ")} for name in names]
         for rev, held in _held(known, rows, set().union(*wanted)):
             if any(words <= held for words in wanted):
                 found.add(rev)
@@ -103,13 +104,21 @@ class MentionFile:
                 yield connection
 
 
-def _hashes(words: Iterable[str]) -> set[int]:
-    return {zlib.crc32(word.encode("utf-8", "replace")) for word in set(words)}
+class WordHashes(dict[str, int]):
+    """The hash of each word that was asked for, the same in every process."""
+
+    def __missing__(self, word: str) -> int:
+        found = self[word] = zlib.crc32(word.encode("utf-8", "replace"))
+        return found
 
 
-def word_hashes(words: Iterable[str]) -> bytes:
-    """Return the words of a page as sorted hashes, 4 bytes each, the same in every process."""
-    hashes = _hashes(words)
+def word_hashes(words: Iterable[str], known: WordHashes | None = None) -> bytes:
+    """Return the words of a page as sorted hashes, 4 bytes each.
+
+    ``known`` keeps those of words that many pages hold, from one call to the next.
+    """
+    found = known if known is not None else WordHashes()
+    hashes = {found[word] for word in set(words)}
     return np.sort(np.fromiter(hashes, np.uint32, len(hashes))).tobytes()
 
 

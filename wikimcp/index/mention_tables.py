@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Protocol
 
 from wikimcp.graph.knowledge import KnowledgeGraph
 from wikimcp.graph.mentions import MentionAutomaton, Mentions, meanings_of, mentions_in, words_of
 from wikimcp.index.catalog import translated
-from wikimcp.index.mention_file import FoundMentions, MentionFile, PageMentions, word_hashes
+from wikimcp.index.mention_file import FoundMentions, MentionFile, PageMentions, WordHashes, word_hashes
 from wikimcp.index.records import PageRecord, chunks_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.tokens import visible_text
@@ -60,7 +61,7 @@ class MentionTables:
         known = self._still_true(meanings, file)
         found: dict[int, PageMentions] = {}
         words: dict[int, bytes] = {}
-        automaton: MentionAutomaton | None = None
+        automaton, hashes = None, WordHashes()
         looked_at, complete = _first_pages(view.pages)
         for page in looked_at:
             mentions = known.get(page.rev)
@@ -70,7 +71,7 @@ class MentionTables:
                     continue  # it changed on disk since; the next snapshot has it
                 automaton = automaton or MentionAutomaton(meanings)
                 mentions = mentions_in(automaton, chunks)
-                words[page.rev] = word_hashes(word for chunk in chunks for word in chunk)
+                words[page.rev] = word_hashes(chain.from_iterable(chunks), hashes)
             found[page.rev] = mentions
         self._found = FoundMentions(meanings, found)
         self._keep(words, file, audience=audience, view=view)

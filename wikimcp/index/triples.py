@@ -44,6 +44,7 @@ from wikimcp.triples.vocabulary import vocabulary_lines
 _VOCABULARY, _TOPICS, _SOURCES = "vocabulary", "topics", "sources"
 _OTHER_EDGES, _NODES = "edges", "nodes"
 _MOST_AUDIENCES = 8
+_MOST_KEPT = 16  # answers
 _PAGE = f"{ID}page:"
 _PAGE_NAME = re.compile(rf"(?:\bpage:|<{_PAGE})([^\s>]+)")
 _ONE_BY_ONE = 200  # pages; more are read from the catalog in one go
@@ -310,6 +311,7 @@ class WikiTriples:
     def __init__(self, store: TripleStore) -> None:
         self._store = store
         self._projections = TripleProjections()
+        self._kept: dict[tuple[str, str], tuple[str, TripleAnswer]] = {}
 
     @property
     def trouble(self) -> str:
@@ -321,12 +323,28 @@ class WikiTriples:
 
         Raises as ``ports.TripleStore.query`` does.
         """
-        answer = self._store.query(text, self._projections.of(reading.view), limit=limit)
+        return self._ask(reading, text, self._projections.of(reading.view), limit=limit)
+
+    def _ask(self, reading: Reading, text: str, data: TripleProjection, *, limit: int) -> TripleAnswer:
+        answer = self._store.query(text, data, limit=limit)
         iris = {term[1] for row in answer.rows for term in row if term is not None and term[0] == "iri"}
         iris.update(f"{_PAGE}{name}" for line in answer.turtle for name in _PAGE_NAME.findall(line))
         for iri in iris:
             if iri.startswith(_PAGE):
                 reading.page(unquote(iri.removeprefix(_PAGE)))
+        return answer
+
+    def ask_again(self, reading: Reading, text: str, *, limit: int) -> TripleAnswer:
+        """As ``ask``, for a query that is always the same: the answer is kept while the data is the same."""
+        data = self._projections.of(reading.view)
+        key = (data.name, text)
+        known = self._kept.get(key)
+        if known is not None and known[0] == data.mark:
+            return known[1]
+        answer = self._ask(reading, text, data, limit=limit)
+        while len(self._kept) >= _MOST_KEPT:
+            self._kept.pop(next(iter(self._kept)), None)
+        self._kept[key] = (data.mark, answer)
         return answer
 
     def prepare(self, view: View) -> bool:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from wikimcp.index.view import Reading
-from wikimcp.ports import RdfTerm
 from wikimcp.tools.contract import Params, Result, Tool, ToolContext, Wire
 from wikimcp.tools.page_rows import IncludeDrafts, one_line
 from wikimcp.tools.rendering import render_data
 from wikimcp.tools.sparql_query import triples_of
-from wikimcp.triples.terms import ID, OWL, PREFIXES, WM, WMF, shortened
+from wikimcp.triples.terms import PREFIXES, WM, WMF, shortened
+from wikimcp.triples.vocabulary import declared_terms, vocabulary_uses
 
 _MOST_ROWS = 5_000
-_TERMS = """
-SELECT ?term ?kind ?label ?parent ?domain ?range WHERE {
-  ?term a ?kind FILTER(?kind IN (owl:Class, owl:ObjectProperty, owl:DatatypeProperty))
-  OPTIONAL { ?term rdfs:label ?label } OPTIONAL { ?term rdfs:subClassOf ?parent }
-  OPTIONAL { ?term rdfs:domain ?domain } OPTIONAL { ?term rdfs:range ?range }
-}"""
-_USED_CLASSES = "SELECT ?term (COUNT(*) AS ?n) WHERE { ?s a ?term } GROUP BY ?term"
-_USED_PROPERTIES = (
-    f'SELECT ?term (COUNT(*) AS ?n) WHERE {{ ?s ?term ?o FILTER(STRSTARTS(STR(?s), "{ID}")) }} GROUP BY ?term'
-)
+_USES = """
+SELECT ?of ?term (COUNT(*) AS ?n) WHERE {
+  { ?s a ?term BIND("class" AS ?of) } UNION { ?s ?term ?o BIND("property" AS ?of) }
+} GROUP BY ?of ?term"""
 EXAMPLES: Mapping[str, str] = {
     "pages per cluster": (
         "SELECT ?cluster (COUNT(?page) AS ?pages) WHERE { ?page wm:inCluster/rdfs:label ?cluster } "
@@ -83,67 +77,62 @@ class Ontology(Result):
 
 def run(reading: Reading, params: GetOntologyParams, context: ToolContext) -> Ontology:
     """List the vocabulary and what else the data uses, with counts."""
-    triples = triples_of(context)
-
-    def counts(query: str) -> dict[str, int]:
-        found = triples.ask(reading, query, limit=_MOST_ROWS)
-        return {row[0][1]: int(row[1][1]) for row in found.rows if row[0] is not None and row[1] is not None}
-
-    declared = triples.ask(reading, _TERMS, limit=_MOST_ROWS).rows
-    members, uses = counts(_USED_CLASSES), counts(_USED_PROPERTIES)
+    found = triples_of(context).ask_again(reading, _USES, limit=_MOST_ROWS)
+    uses: dict[str, dict[str, int]] = {"class": {}, "property": {}}
+    for of, term, count in found.rows:
+        if of is not None and term is not None and count is not None:
+            uses[of[1]][term[1]] = int(count[1])
+    # The vocabulary lies beside the wiki in the data: what it says of its terms is no use of them.
+    properties = {iri: count - vocabulary_uses().get(iri, 0) for iri, count in uses["property"].items()}
     classes = [
         OntologyClass(
-            name=shortened(row[0][1]),
-            label=_text(row[2]),
-            parent=_name(row[3]),
-            count=members.get(row[0][1], 0),
+            name=shortened(term.iri),
+            label=_text(term.label),
+            parent=_name(term.parent),
+            count=uses["class"].get(term.iri, 0),
         )
-        for row in declared
-        if row[0] is not None and _is(row[1], "Class")
+        for term in declared_terms()
+        if term.kind == "Class"
     ]
-    known = {row[0][1] for row in declared if row[0] is not None}
     return Ontology(
         namespace=WM,
         prefixes=dict(PREFIXES),
         examples=[OntologyExample(question=question, query=query) for question, query in EXAMPLES.items()],
         classes=sorted(classes, key=lambda item: (-item.count, item.name)),
-        object_properties=_properties(declared, "ObjectProperty", uses, _undeclared(uses, known, WM)),
-        datatype_properties=_properties(declared, "DatatypeProperty", uses, _undeclared(uses, known, WMF)),
+        object_properties=_properties("ObjectProperty", properties, WM),
+        datatype_properties=_properties("DatatypeProperty", properties, WMF),
     )
 
 
-def _properties(
-    declared: Iterable[tuple[RdfTerm | None, ...]], kind: str, uses: Mapping[str, int], more: Iterable[str]
-) -> list[OntologyProperty]:
+def _properties(kind: str, uses: Mapping[str, int], undeclared: str) -> list[OntologyProperty]:
+    """Return the properties of a kind, and those that are used of a namespace without being declared."""
+    declared = declared_terms()
+    known = {term.iri for term in declared}
     found = [
         OntologyProperty(
-            name=shortened(term[1]),
-            label=_text(label),
-            domain=_name(domain),
-            range=_name(range_),
-            count=uses.get(term[1], 0),
+            name=shortened(term.iri),
+            label=_text(term.label),
+            domain=_name(term.domain),
+            range=_name(term.range),
+            count=uses.get(term.iri, 0),
         )
-        for term, what, label, _, domain, range_ in declared
-        if term is not None and _is(what, kind)
+        for term in declared
+        if term.kind == kind
     ]
-    found += [OntologyProperty(name=shortened(iri), domain="wm:Page", count=uses[iri]) for iri in more]
+    found += [
+        OntologyProperty(name=shortened(iri), domain="wm:Page", count=count)
+        for iri, count in uses.items()
+        if iri.startswith(undeclared) and iri not in known
+    ]
     return sorted(found, key=lambda item: (-item.count, item.name))
 
 
-def _undeclared(uses: Mapping[str, int], known: set[str], namespace: str) -> list[str]:
-    return [iri for iri in uses if iri.startswith(namespace) and iri not in known]
+def _name(iri: str) -> str | None:
+    return shortened(iri) if iri else None
 
 
-def _is(term: RdfTerm | None, kind: str) -> bool:
-    return term is not None and term[1] == f"{OWL}{kind}"
-
-
-def _name(term: RdfTerm | None) -> str | None:
-    return shortened(term[1]) if term is not None else None
-
-
-def _text(term: RdfTerm | None) -> str | None:
-    return one_line(term[1]) if term is not None else None
+def _text(label: str) -> str | None:
+    return one_line(label) if label else None
 
 
 TOOL = Tool(

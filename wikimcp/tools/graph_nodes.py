@@ -5,8 +5,9 @@ Every name is looked up among what the audience sees: a node of a withheld page 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from heapq import nlargest
 from typing import Annotated, Any, Self
 
@@ -147,7 +148,8 @@ def shown_name(node: KnowledgeNode) -> str:
     return clip(flatten(node.name), _LONGEST_NAME)
 
 
-def provenance_text(provenance: Sequence[str]) -> str:
+@lru_cache(maxsize=256)
+def provenance_text(provenance: tuple[str, ...]) -> str:
     """Return kinds of provenance by commas."""
     return clip(flatten(", ".join(provenance)), _LONGEST_NAME)
 

@@ -20,13 +20,16 @@ from wikimcp.tools.contract import Result
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"\s+")
 _LONE = re.compile("[\ud800-\udfff]")
-_NOT_BARE = re.compile(rf"{_UNPRINTABLE.pattern}|[;=,\"|\[\]{{}}<>]|^\s|\s$")
+_NOT_BARE = re.compile(f"[{_UNPRINTABLE.pattern[1:-1]};=,\"|\\[\\]{{}}<>]")
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _FRAME = ("total", "returned", "nextCursor", "notes", "index")
 _DEEPEST = 60
 
 
 def flatten(text: str) -> str:
     """Return ``text`` as one line: controls and reordering marks become blanks, runs of blanks one."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
     return _BLANKS.sub(" ", _UNPRINTABLE.sub(" ", plain(text))).strip()
 
 
@@ -59,7 +62,7 @@ def json_safe(value: object, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON 
 
 def compact_json(value: object) -> str:
     """Return the shortest JSON of ``value``, non-ASCII as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def boundary(texts: Iterable[str], *, digits: int = 8) -> str:
@@ -124,7 +127,8 @@ def pairs(data: Mapping[str, Any]) -> str:
 def _value(value: object) -> str:
     """Bare where that is unambiguous, else JSON; always one line."""
     if isinstance(value, str):
-        return value if value and not _NOT_BARE.search(value) else _quoted(value)
+        bare = value and not (value[0].isspace() or value[-1].isspace() or _NOT_BARE.search(value))
+        return value if bare else _quoted(value)
     if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
         return ",".join(_value(item) for item in value) if value else "[]"
     return _quoted(value)

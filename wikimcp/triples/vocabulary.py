@@ -6,12 +6,14 @@ The file is the truth about labels, domains and ranges; here stand the classes t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
-from wikimcp.triples.terms import RDF
+from wikimcp.triples.terms import OWL, RDF, RDFS
 
 _COMMENT = re.compile(r"^#.*$", re.MULTILINE)
 _PARTS = re.compile(r'<[^>]*>|"[^"]*"|@prefix|[\w.-]*:\w*|\ba\b|[.;]')
@@ -90,3 +92,50 @@ def vocabulary_lines() -> str:
 def vocabulary_terms() -> frozenset[str]:
     """Return the IRIs of the classes and properties that the vocabulary declares."""
     return frozenset(line[1 : line.index(">")] for line in vocabulary_lines().splitlines())
+
+
+TERM_KINDS = ("Class", "ObjectProperty", "DatatypeProperty")
+"""What a term can be declared as, in the namespace of OWL."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTerm:
+    """A class or property as the vocabulary declares it, by IRIs; empty where it says nothing."""
+
+    iri: str
+    kind: str
+    label: str = ""
+    parent: str = ""
+    domain: str = ""
+    range: str = ""
+
+
+_SAID = {
+    f"{RDFS}label": "label",
+    f"{RDFS}subClassOf": "parent",
+    f"{RDFS}domain": "domain",
+    f"{RDFS}range": "range",
+}
+_STATEMENT = re.compile(r'<(?P<of>[^>]*)> <(?P<said>[^>]*)> (?:<(?P<iri>[^>]*)>|"(?P<text>.*)") \.')
+
+
+@cache
+def declared_terms() -> tuple[DeclaredTerm, ...]:
+    """Return the classes and properties that the vocabulary declares."""
+    found: dict[str, dict[str, str]] = {}
+    for statement in _STATEMENT.finditer(vocabulary_lines()):
+        value = statement["iri"] or statement["text"] or ""
+        facts = found.setdefault(statement["of"], {})
+        if statement["said"] == f"{RDF}type" and value.startswith(OWL):
+            facts["kind"] = value.removeprefix(OWL)
+        elif statement["said"] in _SAID:
+            facts.setdefault(_SAID[statement["said"]], value)
+    return tuple(
+        DeclaredTerm(iri, **facts) for iri, facts in found.items() if facts.get("kind") in TERM_KINDS
+    )
+
+
+@cache
+def vocabulary_uses() -> Mapping[str, int]:
+    """Return how many statements of the vocabulary itself have each property."""
+    return Counter(statement["said"] for statement in _STATEMENT.finditer(vocabulary_lines()))
