@@ -159,7 +159,7 @@ def test_a_prompt_of_40_megabytes_is_cut_and_answered(place: Place) -> None:
         ({"WIKIMCP_VALT": "x"}, (), "'WIKIMCP_VALT' is no setting"),
         ({"WIKIMCP_BASE_URL": "http://127.0.0.1:9"}, (), "the server cannot be asked"),
         ({"WIKIMCP_BASE_URL": "file:///etc/passwd"}, (), "does not begin with http"),
-        ({"XDG_CACHE_HOME": "/dev/null/x"}, (), "wikimcp hook: "),
+        ({"XDG_CACHE_HOME": "/dev/null/x"}, (), "it cannot be noted which sessions were briefed"),
         ({}, ("--budgit", "3"), "there is no option --budgit"),
         ({}, ("--set", "embedder=wordlama"), "cannot be 'wordlama'"),
     ],
@@ -181,7 +181,15 @@ def test_a_state_folder_that_cannot_be_written_shuts_the_gate(place: Place) -> N
     (place.folder / "cache").mkdir()
     (place.folder / "cache" / "wikimcp-briefing").write_text("a file in its place", "utf-8")
     reply, err = place.run("claude-code", PROMPT)
-    assert reply == {} and "FileExistsError" in err
+    assert reply == {} and "it cannot be noted which sessions were briefed" in err
+
+
+def test_where_no_index_can_be_kept_one_is_made_and_leaves_nothing_behind(place: Place) -> None:
+    (place.folder / "tmp").mkdir()
+    place.more = {"WIKIMCP_STATE_DIR": "/dev/null/x", "TMPDIR": str(place.folder / "tmp")}
+    reply, _ = place.run("claude-code", PROMPT)
+    assert "dusk" in _context(reply) and "cannot be written" in _context(reply)
+    assert list((place.folder / "tmp").iterdir()) == []
 
 
 def test_after_three_failures_a_session_is_left_alone(place: Place, server: Asked) -> None:

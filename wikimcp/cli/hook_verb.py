@@ -12,12 +12,12 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from wikimcp.cli.parsing import settings_flags
 from wikimcp.cli.verbs import local_caller
-from wikimcp.errors import TooLarge, Unavailable, WikimcpError
+from wikimcp.errors import StateError, TooLarge, Unavailable, WikimcpError
 from wikimcp.settings import HookSettings, debug_wanted, load_hook_settings, load_settings
 
 if TYPE_CHECKING:
@@ -27,14 +27,19 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 INDEX_SECONDS = 8.0
+PASSING_SECONDS = 5.0  # for an index that cannot be kept
 _MOST_INPUT = 64 * 2**20
 _LEAST_BUNDLE = 500  # tokens, of the tool assemble_bundle
 
 
 class _Output:
-    """Standard output, on which one object is written by whoever comes first."""
+    """Standard output, on which one object is written by whoever comes first.
+
+    ``tidy`` is to be called before the process is left in the middle of something.
+    """
 
     def __init__(self) -> None:
+        self.tidy: Callable[[], None] = lambda: None
         self._mutex = threading.Lock()
         self._written = False
 
@@ -61,6 +66,7 @@ def hook(arguments: argparse.Namespace) -> int:
         tell(f"no briefing within {SECONDS:.0f} seconds")
     output.emit({})
     if late:
+        output.tidy()
         os._exit(0)  # whatever the thread waits for, nobody waits for it
     return 0
 
@@ -105,7 +111,9 @@ def _brief(arguments: argparse.Namespace, output: _Output) -> None:
     )
 
     def brief(request: BriefingRequest) -> str:
-        return _asked_of_server(given, request) if given.base_url else _made_here(arguments, given, request)
+        if given.base_url:
+            return _asked_of_server(given, request)
+        return _made_here(arguments, given, request, output)
 
     Hook(client, given.state_folder, wanted, brief, output.emit, tell).run(data)
 
@@ -126,7 +134,9 @@ def _asked_of_server(given: HookSettings, request: BriefingRequest) -> str:
     return ask_server(given.base_url, request, api_key=given.api_key, basic_auth=given.basic_auth)
 
 
-def _made_here(arguments: argparse.Namespace, given: HookSettings, request: BriefingRequest) -> str:
+def _made_here(
+    arguments: argparse.Namespace, given: HookSettings, request: BriefingRequest, output: _Output
+) -> str:
     flags = settings_flags(arguments)
     if given.vault:
         flags.setdefault("vault", given.vault)
@@ -135,16 +145,32 @@ def _made_here(arguments: argparse.Namespace, given: HookSettings, request: Brie
     from wikimcp.index.history import GLANCE_SECONDS
 
     service = build_service(settings, background=False)
-    too_long = threading.Timer(INDEX_SECONDS, service.close)  # ends a build in good order
+    state = service.keeper.store.state
+    output.tidy = state.close
+    # What is made for this one answer and thrown away is not worth the wait for vectors.
+    seconds, vectors = (PASSING_SECONDS, "none") if state.temporary else (INDEX_SECONDS, "floor")
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        service.close()
+
+    too_long = threading.Timer(seconds, end)  # ends a build in good order
     too_long.daemon = True
     too_long.start()
     try:
-        service.wait_ready("floor", history_seconds=GLANCE_SECONDS)
+        service.wait_ready(vectors, history_seconds=GLANCE_SECONDS)
         if not service.ready():
-            raise Unavailable("the index is still being made", hint="`wikimcp index` makes it now.")
+            raise StateError("the index is still being made")
         return _briefing(service, request, local_caller(settings))
+    except StateError as error:
+        if not ended.is_set():
+            raise
+        reason = state.note or "the index is still being made"
+        raise Unavailable(reason, hint="`wikimcp index` makes it, where it can be kept.") from error
     finally:
         too_long.cancel()
+        too_long.join()  # it may be closing: a folder that is there for a moment has to go
         service.close()
 
 

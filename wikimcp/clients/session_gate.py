@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from wikimcp.errors import StateError
 from wikimcp.index.lock import ProcessLock
 
 MOST_TRIES = 3
@@ -34,9 +35,16 @@ class SessionGate:
     def entered(self, *, again: bool = False) -> Iterator[str]:
         """Hold the gate for a block; yields why it is shut, or an empty text when it is open.
 
-        ``again`` forgets what the session has had. Raises OSError when no state can be kept.
+        ``again`` forgets what the session has had. Raises StateError when no state can be kept.
         """
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock.touch()
+        except OSError as error:
+            raise StateError(
+                f"it cannot be noted which sessions were briefed ({error.strerror or 'no folder'})",
+                hint="XDG_CACHE_HOME names another folder for it.",
+            ) from error
         with ProcessLock(self._lock).hold(timeout=0) as taken:
             if not taken:
                 yield "another hook is briefing this session"

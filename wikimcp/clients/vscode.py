@@ -1,7 +1,8 @@
 """VS Code: the server in `.vscode/mcp.json`, under the key `servers`.
 
 As its documentation has it on the page "MCP configuration reference": `type` stdio and `command` are
-required. Sessions of other agents in VS Code are handed the servers of this file, as nothing in it asks for input.
+required. Sessions of other agents in VS Code are handed the servers of this file, as nothing in it asks for
+input.
 """
 
 from __future__ import annotations
