@@ -148,7 +148,8 @@ def save_manifest(change: Transaction, manifest: Manifest) -> bool:
     """Plan to write the manifest, with how its workspace is set; returns whether it changes."""
     workspace = change.workspace
     named = tuple(f"{root.name}={root.folder}" for root in workspace.raw_roots)
-    manifest = replace(manifest, profile=workspace.profile, raw_roots=named)
+    profile = manifest.profile if workspace.profile == "auto" else workspace.profile
+    manifest = replace(manifest, profile=profile, raw_roots=named)
     return change.write(MANIFEST, manifest.to_json(), scanned=False)
 
 
