@@ -99,7 +99,7 @@ def compile_pages(
         notes += [Note(page.path, odd.code, odd.message, odd.line) for odd in result.notes]
     if progress and pages:
         progress("pages", len(pages), len(pages))
-    regenerate_indexes(change)
+    regenerate_indexes(change, pages)  # what was written of them is in no index
     found = contradictions(compiled)
     write_queue(change, for_everybody(found, (item.page for item in compiled)))
     if (queue := queue_page(change)) is not None and not is_ours(queue):
