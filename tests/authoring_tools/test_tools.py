@@ -14,7 +14,7 @@ def test_a_match_says_where_it_stands_how_fresh_it_is_and_which_lines_it_rests_o
 ) -> None:
     answer = talk.answer("wiki_search", query="when does the valve close", mode="search")
     assert answer.structured is not None
-    (match,) = answer.structured["matches"]
+    match = answer.structured["matches"][0]
     code = project.workspace.workspace_root / "src" / "valve.py"
     assert match["breadcrumbs"] == "Valve control > Closing"
     assert (match["page"], match["category"], match["freshness"]) == (
@@ -40,7 +40,7 @@ def test_a_match_says_where_it_stands_how_fresh_it_is_and_which_lines_it_rests_o
 def test_a_source_that_changed_or_went_makes_its_page_stale(project: Project, talk: Talk) -> None:
     code = project.workspace.workspace_root / "src" / "valve.py"
     code.write_text("def close(valve): ...\n")
-    (match,) = talk("wiki_search", query="valve", mode="search")["matches"]
+    match = talk("wiki_search", query="valve", mode="search")["matches"][0]
     assert (match["freshness"], match["changed"]) == ("stale", ["src/valve.py"])
     code.unlink()
     page = talk("wiki_read_page", page_path="entities/valve.md")
@@ -128,7 +128,7 @@ def test_a_conflict_comes_back_with_the_text_to_merge(talk: Talk) -> None:
 
 
 def test_evidence_is_verified_against_the_wiki(talk: Talk) -> None:
-    (match,) = talk("wiki_search", query="valve", mode="search")["matches"]
+    match = talk("wiki_search", query="valve", mode="search")["matches"][0]
     kept = talk(
         "wiki_record_insight",
         title="Heat",
