@@ -10,6 +10,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,7 @@ from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, link_target, read_head, relative_link
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction, read_file
+from wikimcp.errors import WikimcpError
 from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.markdown.identity import readable_title
 from wikimcp.markdown.links import PAGE_SUFFIXES
@@ -111,8 +113,16 @@ def page_paths(files: Files) -> list[str]:
 
 
 def list_pages(files: Files) -> list[Page]:
-    """Read all pages with their heads, sorted by path; a page that went meanwhile is left out."""
-    return [page for path in page_paths(files) if (page := read_page(files, path)) is not None]
+    """Read all pages with their heads, sorted by path.
+
+    A page that went meanwhile or cannot be read is left out: one bad file must not stop every verb.
+    """
+    found: list[Page] = []
+    for path in page_paths(files):
+        with suppress(WikimcpError):
+            if (page := read_page(files, path)) is not None:
+                found.append(page)
+    return found
 
 
 def read_page(files: Files, path: str) -> Page | None:
