@@ -20,6 +20,8 @@ from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import MOST_BYTES, transaction
 from wikimcp.errors import Conflict, WikiError
 
+pytest.importorskip("tree_sitter", reason="the extra `symbols` is not installed")
+
 ROOT = Path(__file__).parents[2]
 REGION = "<!-- wikimcp:begin symbols -->\n<!-- wikimcp:end symbols -->\n"
 

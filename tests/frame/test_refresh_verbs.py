@@ -10,6 +10,8 @@ import pytest
 
 from wikimcp.cli import main
 
+pytest.importorskip("tree_sitter", reason="the extra `symbols` is not installed")
+
 PAGE = """\
 ---
 type: Module
