@@ -77,9 +77,9 @@ class AuthoringContext:
     workspace: Workspace
     search: Search
     verify: VerifyHandles
-    remembers: bool = True
     file_links: bool = False
     allow_fetch: bool = False
+    remembers: bool = True
 
     def workspace_for(self, params: WriteParams) -> Workspace:
         """Return the workspace as a call asked for it. Raises WikiError for a manifest that is broken."""
