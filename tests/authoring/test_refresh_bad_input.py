@@ -17,8 +17,10 @@ from wikimcp.authoring.merkle import Tree
 from wikimcp.authoring.pages import DiskFiles, list_pages
 from wikimcp.authoring.refresh import refresh_wiki, refresh_within, scan_sources
 from wikimcp.authoring.workspace import Workspace
-from wikimcp.authoring.writing import transaction
+from wikimcp.authoring.writing import MOST_BYTES, transaction
 from wikimcp.errors import Conflict, WikiError
+
+pytest.importorskip("tree_sitter", reason="the extra `symbols` is not installed")
 
 ROOT = Path(__file__).parents[2]
 REGION = "<!-- wikimcp:begin symbols -->\n<!-- wikimcp:end symbols -->\n"
@@ -178,6 +180,21 @@ def test_a_page_that_is_not_unicode_is_named_and_left_and_its_entry_is_kept(proj
     assert known is not None
     assert after is not None
     assert after.pages == known.pages
+
+
+def test_a_page_that_cannot_be_read_stops_nothing_and_keeps_its_entry(project: Project) -> None:
+    project.page("entities/large.md", page_of("Large", ["../../src/checks.py#L4-L6"]))
+    project.refresh()
+    known = load_manifest(project.workspace)
+    os.truncate(project.wiki / "entities" / "large.md", MOST_BYTES + 1)
+    project.source("src/checks.py", CHECKS + "# more\n")
+    report = project.refresh()
+    assert [(note.where, note.code) for note in report.notes] == [("entities/large.md", "page_unreadable")]
+    assert report.stale == ("entities/checks.md",)
+    after = load_manifest(project.workspace)
+    assert known is not None
+    assert after is not None
+    assert (after.pages, after.anchors) == (known.pages, known.anchors)
 
 
 def test_a_process_that_dies_in_the_middle_is_completed_by_the_next(project: Project) -> None:

@@ -35,7 +35,7 @@ Known = Callable[[str], bool]
 _HEAD = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*(?=\r|\n|\Z)", re.MULTILINE)
 _IN_PROSE = re.compile(
-    r"(?<![\w/.%#@:-])(?P<path>(?:file:)?[\w.][\w./%+@-]*)#(?P<lines>L\d{1,8}(?:-L?\d{1,8})?)(?![\w-])"
+    r"(?<![\w/.%#@:+-])(?P<path>(?:file:)?[\w.][\w./%+@-]*)#(?P<lines>L\d{1,8}(?:-L?\d{1,8})?)(?![\w-])"
 )
 _LIKE_A_PATH = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s/]+\.\w{1,8}")
 _PLAIN = re.compile(r"[\w./][\w./%#+-]*")

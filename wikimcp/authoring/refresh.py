@@ -106,7 +106,7 @@ def refresh_within(
     )
     first = not before.roots
     worth_telling = bool(diff) or (bool(change.pending()) and not told)
-    after = _with_tree(before, workspace, tree)
+    after = _with_tree(before, workspace, tree) if diff or first else before
     message = _message(diff, passed) if worth_telling else ""
     log = [("Compiled" if first else "Refreshed", message), *told]
     save_pass(change, before, after, passed, log=[entry for entry in log if entry[1]])
