@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def print_report(report: LintReport, form: str) -> None:
     """Print a report: whole as JSON or SARIF, of each rule the first findings as text."""
     if form == "json":
-        print_json(report.payload())
+        print_json(report.to_json())
     elif form == "sarif":
         from wikimcp.authoring.lint_sarif import sarif
 
