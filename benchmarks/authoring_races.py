@@ -218,9 +218,11 @@ def look(workspace: Workspace, reported: Sequence[str], counts: Counter[str]) ->
     insights = {path for path in pages if path.startswith("concepts/insight-")}
     if made != set(re.findall(r"made (\S+)", log)) or made != set(re.findall(r"\(page-(\S+)\.md\)", index)):
         raise Fault("log or index do not agree with the pages")
-    if insights != set(re.findall(r"Proposed \[(concepts/insight-\S+?)\]", log)):
+    logged = Counter(re.findall(r"(Proposed|Changed) a concept \(content_hash ([0-9a-f]{16})\)", log))
+    hashes = {pages[path].content_hash[:16] for path in insights}
+    if not hashes <= {digest for _, digest in logged}:
         raise Fault("the log does not agree with the insights")
-    if len(re.findall(r"\[concepts/shared-counter\.md\]", log)) != len(counter):
+    if sum(logged.values()) != len(insights) + len(counter):
         raise Fault("the log does not agree with the shared page")
     leftovers = {path.name for path in state.iterdir()} - {".gitignore", "lock"}
     if leftovers:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from wikimcp import __version__
 from wikimcp.authoring.evidence import checked_evidence
 from wikimcp.authoring.log import add_entry, one_line
-from wikimcp.authoring.okf import RESERVED, Source, body_of, read_head, relative_link, render_page, set_fields
+from wikimcp.authoring.okf import RESERVED, Source, body_of, read_head, render_page, set_fields
 from wikimcp.authoring.pages import INDEX, regenerate_indexes
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import FileChange, Transaction, transaction
@@ -109,8 +109,10 @@ def record_insight(
                 text = _changed_page(change, present, insight, sources)
             change.write(path, text, expect=content_hash)
             regenerate_indexes(change)
+            # Everybody reads the log: it names the page by its hash, as no word of a proposed page may show.
             verb = "Proposed" if status == "recorded" else "Changed"
-            add_entry(change, "Insight", f"{verb} [{path}]({relative_link('log.md', path)}).")
+            digest = (change.digest(path) or "")[:16]
+            add_entry(change, "Insight", f"{verb} a {insight.category} (content_hash {digest}).")
     written = change.digest(path)
     assert written is not None
     return InsightReport(

@@ -18,6 +18,7 @@ from wikimcp.models import Caller
 _AUTHOR = Caller(name="author", may_see_drafts=True, operator=True)
 _READER = Caller(name="author")
 _MOST_SECTIONS = 30  # what assemble_bundle gives at most
+_TOKENS_EACH = 300  # of a match: with more room sections would be widened to whole pages
 _MOST_TOKENS = 24_000
 
 
@@ -47,7 +48,8 @@ class WikiIndex:
     def search(self, query: str, mode: str, limit: int) -> list[Match]:
         """Return the best sections of pages; indexes, log and the pages that serve the wiki are left out."""
         wanted = min(_MOST_SECTIONS, limit * 3)
-        asked = {"query": query, "mode": mode, "limit": wanted, "token_budget": _MOST_TOKENS}
+        budget = min(_MOST_TOKENS, (limit + 1) * _TOKENS_EACH)
+        asked = {"query": query, "mode": mode, "limit": wanted, "token_budget": budget}
         answer = self._ready("none" if mode == "lexical" else "floor").call(
             "assemble_bundle", {**asked, "include_drafts": True}, _AUTHOR
         )

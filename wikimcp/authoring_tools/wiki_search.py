@@ -9,8 +9,10 @@ from pydantic import Field
 
 from wikimcp.authoring.freshness import page_facts
 from wikimcp.authoring.manifest import load_manifest
-from wikimcp.authoring.pages import DiskFiles, read_page
+from wikimcp.authoring.pages import DiskFiles, Page, read_page
 from wikimcp.authoring_tools.contract import READS, AuthoringContext, AuthoringTool, Match
+from wikimcp.markdown.body import parse_body
+from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.tools.contract import Params
 from wikimcp.tools.rendering import boundary, bounded, clip, flatten
 
@@ -42,7 +44,7 @@ def run(params: SearchParams, context: AuthoringContext) -> Mapping[str, Any]:
         facts = page_facts(context.workspace, manifest, page, links=context.file_links)
         rows.append(
             {
-                "breadcrumbs": breadcrumbs(match),
+                "breadcrumbs": breadcrumbs(match, page),
                 **facts,
                 "summary": clip(match.text.strip(), _LONGEST_SUMMARY),
                 "lines": list(match.lines),
@@ -52,9 +54,16 @@ def run(params: SearchParams, context: AuthoringContext) -> Mapping[str, Any]:
     return {"query": params.query, "mode": params.mode, "returned": len(rows), "matches": rows}
 
 
-def breadcrumbs(match: Match) -> str:
-    """Return ``Title > Heading``; a first heading that only repeats the title is left out."""
-    headings = list(match.heading_path)
+def breadcrumbs(match: Match, page: Page) -> str:
+    """Return ``Title > Heading``; a first heading that only repeats the title is left out.
+
+    Where all the text of a match stands under one heading below the one it is cited by, it is that one.
+    """
+    first, last = match.lines
+    sections = parse_body(page.text, parse_frontmatter(page.text).body_start).sections
+    inside = [s for s in sections if first <= s.own.first_line and s.own.last_line <= last]
+    telling = [s for s in inside if s.own.last_line > s.own.first_line]
+    headings = list(telling[0].heading_path if len(telling) == 1 else match.heading_path)
     if headings and flatten(headings[0]).casefold() == flatten(match.title).casefold():
         headings.pop(0)
     return " > ".join(flatten(part) for part in (match.title, *headings))
