@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wikimcp.authoring.lint_compiled import leftover_wikilinks
 from wikimcp.authoring.okf import relative_link
-from wikimcp.authoring.refresh import refresh_within, scan_sources
+from wikimcp.authoring.pages import DiskFiles, read_page
+from wikimcp.authoring.refresh import refresh_wiki, refresh_within, scan_sources
 from wikimcp.authoring.wiki_pass import in_one_change
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import FileChange, Transaction
@@ -62,7 +63,8 @@ def fix_wiki(workspace: Workspace, examine: Examine) -> FixReport:
     Raises Conflict when a page is edited meanwhile, WikiError when the disk refuses; nothing is changed then.
     """
     workspace.require_wiki()
-    rewrites = examine(relative_links)
+    waiting = _waiting(workspace)
+    rewrites = {path: page for path, page in examine(relative_links).items() if path not in waiting}
     tree = scan_sources(workspace).tree
 
     def work(change: Transaction) -> FixReport:
@@ -76,6 +78,17 @@ def fix_wiki(workspace: Workspace, examine: Examine) -> FixReport:
         return FixReport(links, len(report.reanchored), change.changes, workspace.dry_run)
 
     return in_one_change(workspace, work)
+
+
+def _waiting(workspace: Workspace) -> frozenset[str]:
+    """Return the pages that wait to be filed again and would seem to be, were their text another.
+
+    A page that says when it was made (``generated.at``) is filed again when it says another time.
+    """
+    files = DiskFiles(workspace)
+    stale = refresh_wiki(replace(workspace, dry_run=True)).stale
+    pages = (page for path in stale if (page := read_page(files, path)) is not None)
+    return frozenset(page.path for page in pages if page.head.generated is None or not page.head.generated.at)
 
 
 def relative_links(reading: Reading) -> Rewrites:
