@@ -207,6 +207,7 @@ def build_authoring_service(settings: Settings, setup: AuthoringSetup, *, file_l
         search=index.search,
         verify=index.verify,
         examine=index.examine,
+        remembers=not settings.authoring.raw_roots,
         file_links=file_links or settings.urls.file,
         allow_fetch=settings.authoring.allow_fetch,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from pathlib import Path
 
@@ -95,6 +96,14 @@ def test_pages_are_listed_as_a_transaction_leaves_them(workspace: Workspace) -> 
         change.remove("concepts/old.md")
         assert [found.title for found in list_pages(change)] == ["New"]
         assert [found.title for found in list_pages(DiskFiles(workspace))] == ["Old"]
+
+
+def test_a_page_that_cannot_be_read_costs_itself_alone(workspace: Workspace) -> None:
+    put(workspace.wiki_root, "concepts/good.md", page("Good"))
+    os.mkfifo(workspace.wiki_root / "concepts" / "pipe.md")
+    put(workspace.wiki_root, "concepts/huge.md", "x")
+    os.truncate(workspace.wiki_root / "concepts" / "huge.md", 33 * 2**20)
+    assert [found.title for found in list_pages(DiskFiles(workspace))] == ["Good"]
 
 
 def test_a_region_is_replaced_only_where_it_is() -> None:

@@ -11,6 +11,7 @@ import pytest
 from wikimcp.authoring import record_insight as record_by_api
 from wikimcp.authoring.init import init_wiki
 from wikimcp.authoring.insight import InsightReport, page_stem, record_insight
+from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.okf import read_head
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.errors import BadArgument, Conflict, Refused, TooLarge, Unavailable, WikiError
@@ -79,6 +80,16 @@ def test_a_change_keeps_keys_that_are_not_ours_and_asks_for_acceptance_again(wik
     text = text_of(wiki, record(wiki, content="Other.", content_hash=caught.value.content_hash))
     assert "x-team: { lead: ana }  # ours\nreviewed: 2026-03-01 09:00\n" in text
     assert read_head(text).status == "proposed"
+
+
+def test_an_accepted_page_stands_in_its_index_until_it_is_changed(wiki: Workspace) -> None:
+    report = record(wiki)
+    page, index = wiki.wiki_root / report.page, wiki.wiki_root / "concepts" / "index.md"
+    page.write_text(page.read_text().replace("status: proposed\n", ""))
+    init_wiki(wiki, deploy=False)
+    assert "[Tokens live ten minutes](tokens-live-ten-minutes.md)" in index.read_text()
+    record(wiki, content="Eleven.", content_hash=content_hash(page.read_bytes()))
+    assert "Tokens" not in index.read_text()
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,12 @@ def test_a_report_that_is_over_the_cap_is_cut_and_says_so(project: Project) -> N
         service.close()
 
 
+def test_what_init_settled_holds_for_later_calls_of_the_same_server(project: Project, talk: Talk) -> None:
+    assert talk("wiki_init", profile="pkm", deploy_skills=False)["profile"] == "pkm"
+    assert talk("wiki_init", deploy_skills=False)["status"] == "unchanged"
+    assert '"profile": "pkm"' in (project.wiki / ".manifest.json").read_text()
+
+
 def test_without_a_wiki_search_says_how_to_make_one(project: Project, talk: Talk) -> None:
     import shutil
 

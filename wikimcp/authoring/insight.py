@@ -16,7 +16,7 @@ from wikimcp import __version__
 from wikimcp.authoring.evidence import checked_evidence
 from wikimcp.authoring.log import add_entry, one_line
 from wikimcp.authoring.okf import RESERVED, Source, body_of, read_head, render_page, set_fields
-from wikimcp.authoring.pages import INDEX, regenerate_indexes
+from wikimcp.authoring.pages import INDEX, read_page, regenerate_indexes
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import FileChange, Transaction, transaction
 from wikimcp.errors import BadArgument, TooLarge, nearest
@@ -107,8 +107,10 @@ def record_insight(
             if text is None:
                 assert present is not None
                 text = _changed_page(change, present, insight, sources)
+            was = read_page(change, path)
             change.write(path, text, expect=content_hash)
-            regenerate_indexes(change)
+            if was is not None and was.listed:  # a proposed page stands in no index
+                regenerate_indexes(change)
             # Everybody reads the log: it names the page by its hash, as no word of a proposed page may show.
             verb = "Proposed" if status == "recorded" else "Changed"
             digest = (change.digest(path) or "")[:16]

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from wikimcp.errors import WikiError
-from wikimcp.markdown.frontmatter import parse_frontmatter
+from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
 from wikimcp.markdown.yaml_values import YamlDocument, YamlFault, load_yaml
 
 OKF_VERSION = "0.2"
@@ -62,7 +62,12 @@ class Head:
 
 def read_head(text: str) -> Head:
     """Read a page's head. Never raises: what is no use there is left empty."""
-    data = parse_frontmatter(text).data
+    return head_of(parse_frontmatter(text))
+
+
+def head_of(frontmatter: Frontmatter) -> Head:
+    """Return the head that a block of properties makes."""
+    data = frontmatter.data
     tags = data.get("tags")
     listed = tags if isinstance(tags, list) else str(tags).split(",") if tags else []
     return Head(

@@ -10,18 +10,20 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from wikimcp.authoring.intent import content_hash
-from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, link_target, read_head, relative_link
+from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, head_of, link_target, relative_link
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction, read_file
+from wikimcp.errors import WikimcpError
 from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.markdown.identity import readable_title
 from wikimcp.markdown.links import PAGE_SUFFIXES
-from wikimcp.markdown.publication import find_directives, judge
+from wikimcp.markdown.publication import Flag, find_directives, judge
 
 CATEGORIES: Mapping[str, str] = {
     "entities": "Modules, services, people and tools: what there is.",
@@ -71,12 +73,13 @@ class DiskFiles:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: its path in the wiki, its text and head, and the hash of its bytes."""
+    """One page: its path in the wiki, its text and head, the hash of its bytes, and what may withhold it."""
 
     path: str
     text: str
     head: Head
     content_hash: str
+    flags: tuple[Flag, ...]
 
     @property
     def category(self) -> str:
@@ -91,7 +94,7 @@ class Page:
     @property
     def listed(self) -> bool:
         """Whether indexes name it: everybody reads them, so not one that is proposed or for some only."""
-        verdict = judge(parse_frontmatter(self.text).flags, find_directives(self.text))
+        verdict = judge(self.flags, find_directives(self.text))
         return not verdict.withheld and not verdict.labels
 
 
@@ -111,8 +114,16 @@ def page_paths(files: Files) -> list[str]:
 
 
 def list_pages(files: Files) -> list[Page]:
-    """Read all pages with their heads, sorted by path; a page that went meanwhile is left out."""
-    return [page for path in page_paths(files) if (page := read_page(files, path)) is not None]
+    """Read all pages with their heads, sorted by path.
+
+    A page that went meanwhile or cannot be read is left out: one bad file must not stop every verb.
+    """
+    found: list[Page] = []
+    for path in page_paths(files):
+        with suppress(WikimcpError):
+            if (page := read_page(files, path)) is not None:
+                found.append(page)
+    return found
 
 
 def read_page(files: Files, path: str) -> Page | None:
@@ -121,7 +132,8 @@ def read_page(files: Files, path: str) -> Page | None:
     if data is None:
         return None
     text = data.decode("utf-8", "replace")
-    return Page(path, text, read_head(text), content_hash(data))
+    frontmatter = parse_frontmatter(text)
+    return Page(path, text, head_of(frontmatter), content_hash(data), frontmatter.flags)
 
 
 def source_path(workspace: Workspace, page: str, resource: str) -> str | None:

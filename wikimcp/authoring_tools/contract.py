@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
+from wikimcp.authoring.opening import remembered
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.guide.specs import ToolHints
 from wikimcp.index.view import Reading
@@ -73,6 +74,7 @@ Examine = Callable[[Callable[[Reading], Any]], Any]
 class AuthoringContext:
     """What a tool needs beside its arguments.
 
+    ``remembers``: whether raw roots and profile are those of the wiki's manifest, as none are set.
     ``file_links``: whether answers may hold ``file://`` addresses of this machine. ``allow_fetch``:
     whether the operator lets sources be fetched from the web.
     """
@@ -81,12 +83,14 @@ class AuthoringContext:
     search: Search
     verify: VerifyHandles
     examine: Examine
+    remembers: bool = True
     file_links: bool = False
     allow_fetch: bool = False
 
     def workspace_for(self, params: WriteParams) -> Workspace:
-        """Return the workspace as a call asked for it."""
-        return replace(self.workspace, dry_run=params.dry_run, allow_secrets=params.allow_secrets)
+        """Return the workspace as a call asked for it. Raises WikiError for a manifest that is broken."""
+        now = remembered(self.workspace) if self.remembers else self.workspace
+        return replace(now, dry_run=params.dry_run, allow_secrets=params.allow_secrets)
 
 
 P = TypeVar("P", bound=Params)
