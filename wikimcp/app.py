@@ -207,9 +207,9 @@ def build_authoring_service(settings: Settings, setup: AuthoringSetup, *, file_l
         search=index.search,
         verify=index.verify,
         examine=index.examine,
-        remembers=not settings.authoring.raw_roots,
         file_links=file_links or settings.urls.file,
         allow_fetch=settings.authoring.allow_fetch,
+        remembers=not settings.authoring.raw_roots,
     )
     profile = AuthoringProfile(context, cap_tokens=settings.answer_tokens, on_close=index.close)
     service = build_service(settings, extension=profile)

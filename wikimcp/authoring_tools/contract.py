@@ -83,9 +83,9 @@ class AuthoringContext:
     search: Search
     verify: VerifyHandles
     examine: Examine
-    remembers: bool = True
     file_links: bool = False
     allow_fetch: bool = False
+    remembers: bool = True
 
     def workspace_for(self, params: WriteParams) -> Workspace:
         """Return the workspace as a call asked for it. Raises WikiError for a manifest that is broken."""

@@ -23,9 +23,9 @@ def add(verbs: Verbs) -> None:
     context = verbs.add(
         "context",
         "load as little of the wiki as a question needs, level by level",
-        prints="Decides by the question which levels to load (L0 hot page, L1 index, L2 cluster, L3 page, or "
-        "the link graph), and prints what it loaded with token counts and sources, and what is missing. "
-        "--graph prints the pages within two links of one.",
+        prints="Prints what the question needs (L0 hot page, L1 index, L2 cluster, L3 page, or the link "
+        "graph: decided by its form), with token counts and sources, and what is missing. --graph prints the "
+        "pages within two links of one.",
         examples=[
             'wikimcp context "what changed lately?"                500 tokens: L0',
             'wikimcp context "how does the booking-service retry?" 1,000 tokens: L0 and that page',
