@@ -20,13 +20,15 @@ from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Caller
 from wikimcp.ports import DenseIndex, LexicalIndex, TripleLimits, TripleStore, VaultAdapter, Vectors
 from wikimcp.service import ServiceOptions, WikiService
-from wikimcp.settings import Settings, child_environment
+from wikimcp.settings import Settings, child_environment, load_settings
 from wikimcp.tools.contract import BriefingSettings, CoverageSettings
 from wikimcp.triples.selection import open_triples
 from wikimcp.vaults.detect import VaultOptions, detect
 from wikimcp.vaults.globs import compile_globs
 
 if TYPE_CHECKING:
+    from wikimcp.authoring.lint import LintOptions
+    from wikimcp.authoring.lint_report import LintReport
     from wikimcp.authoring.workspace import Workspace
     from wikimcp.authoring_tools.wiki_index import WikiIndex
     from wikimcp.embedders.resolve import EmbedderPlan
@@ -178,6 +180,19 @@ def open_wiki_index(setup: AuthoringSetup) -> WikiIndex:
     return WikiIndex(lambda: build_service(setup.wiki, background=False), setup.workspace)
 
 
+def lint_wiki(workspace: Workspace, options: LintOptions | None = None) -> LintReport:
+    """Check a compiled wiki, as `wikimcp lint` does. Raises WikimcpError."""
+    from wikimcp.authoring.lint import lint_wiki as run
+
+    workspace.require_wiki()
+    wiki = {"vault": str(workspace.wiki_root), "adapter": "llmwiki", "drafts.allow": True, "embedder": "none"}
+    index = open_wiki_index(AuthoringSetup(workspace, load_settings(wiki)))
+    try:
+        return run(workspace, index.examine, options)
+    finally:
+        index.close()
+
+
 def build_authoring_service(settings: Settings, setup: AuthoringSetup, *, file_links: bool) -> WikiService:
     """Compose the service of a vault with the authoring profile beside it.
 
@@ -191,6 +206,7 @@ def build_authoring_service(settings: Settings, setup: AuthoringSetup, *, file_l
         workspace=setup.workspace,
         search=index.search,
         verify=index.verify,
+        examine=index.examine,
         file_links=file_links or settings.urls.file,
         allow_fetch=settings.authoring.allow_fetch,
         remembers=not settings.authoring.raw_roots,

@@ -171,7 +171,10 @@ def test_a_host_that_is_not_known_is_told(web: Web) -> None:
     def unknown(host: str, port: int) -> list[str]:
         raise OSError("no such host")
 
-    for resolves in (unknown, lambda host, port: []):
+    def nowhere(host: str, port: int) -> list[str]:
+        return []
+
+    for resolves in (unknown, nowhere):
         with pytest.raises(Unavailable, match=r"'gone\.example' is not known"):
             fetch("http://gone.example/", web.rules(resolves=resolves))
 

@@ -112,7 +112,7 @@ def test_fields_that_nearly_all_pages_have_are_missed_on_the_others(report: Lint
 
 def test_a_secret_is_told_masked_and_an_address_is_none(report: LintReport) -> None:
     assert places(report, "secrets") == [("W010", "keys.md", 9, 0)]
-    told = json.dumps(report.payload())
+    told = json.dumps(report.to_json())
     assert KEY not in told and "ana@mill.org" not in told
 
 
@@ -124,7 +124,7 @@ def test_withheld_pages_are_nowhere_unless_drafts_are_allowed_and_asked_for(tmp_
     }
     with served(put(tmp_path / "v", files), **{"drafts.allow": True}) as wiki:
         found = lint(wiki)
-        assert "Markerword" not in json.dumps(found.payload())
+        assert "Markerword" not in json.dumps(found.to_json())
         assert [row.message for row in found.by_key["broken_links"]] == ["'secret' leads to no page"]
         assert lint(wiki, include_drafts=True) == found
         seen = lint(wiki, Caller(may_see_drafts=True), include_drafts=True)

@@ -71,10 +71,17 @@ def refresh_wiki(
     return run(open_workspace(workspace_root, **options), full=full, progress=progress)
 
 
-def lint_wiki(workspace_root: Path | str = ".", **options: Any) -> Report:  # noqa: ANN401 - as open_workspace
-    """Check the wiki's health; options as of ``open_workspace``. Raises WikimcpError."""
-    report: Report = _verb("lint", "lint_wiki")(open_workspace(workspace_root, **options))
-    return report
+def lint_wiki(
+    workspace_root: Path | str = ".",
+    *,
+    lint: Callable[[Workspace], Report],
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> Report:
+    """Check the wiki's health; ``lint`` is `wikimcp.app.lint_wiki`, which puts its index together.
+
+    Options as of ``open_workspace``. Raises WikimcpError.
+    """
+    return lint(open_workspace(workspace_root, **options))
 
 
 def ingest_source(

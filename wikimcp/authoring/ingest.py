@@ -23,7 +23,7 @@ from wikimcp.authoring.source_kinds import MOST_EXTRACT, Kind, kind_of
 from wikimcp.authoring.staging import Staged, find_staged, folder_name, free_name, stage, staging_lock
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import refuse_secrets, transaction
-from wikimcp.errors import AccessDenied, BadArgument, NotFound, TooLarge, Unavailable, WikiError
+from wikimcp.errors import AccessDenied, BadArgument, NotFound, TooLarge, Unavailable, WikiError, WikimcpError
 
 MOST_SOURCE = 32 * 2**20
 """Bytes that a source may have."""
@@ -61,6 +61,7 @@ class IngestReport:
     duplicate: bool = False
     dry_run: bool = False
     logged: bool = False
+    notes: tuple[str, ...] = ()
     trust: str = TRUST
 
     @property
@@ -68,12 +69,12 @@ class IngestReport:
         """Whether this call wrote the source into the staging area."""
         return not self.duplicate and not self.dry_run
 
-    def payload(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
             "staged": self.staged,
             "duplicate": self.duplicate,
-            "dryRun": self.dry_run,
+            "dry_run": self.dry_run,
             "trust": self.trust,
             "folder": self.folder,
             "source": self.source,
@@ -81,6 +82,7 @@ class IngestReport:
             "metadata": dict(self.metadata),
             "logged": self.logged,
             "brief": self.brief,
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 
@@ -126,8 +128,14 @@ def ingest_source(
             extract=prepared.extract,
             metadata=prepared.metadata,
         )
-    logged = _log(workspace, staged)
-    return _report(staged, prepared.extract, logged=logged)
+    report = _report(staged, prepared.extract)
+    if not workspace.initialised:
+        return report
+    try:
+        _log(workspace, staged)
+    except WikimcpError as error:  # the source is staged all the same
+        return replace(report, notes=(f"the wiki's log was not written: {error.message}",))
+    return replace(report, logged=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +196,7 @@ def _known(before: Staged) -> IngestReport:
     return _report(before, "", duplicate=True)
 
 
-def _report(
-    staged: Staged, extract: str, *, duplicate: bool = False, dry_run: bool = False, logged: bool = False
-) -> IngestReport:
+def _report(staged: Staged, extract: str, *, duplicate: bool = False, dry_run: bool = False) -> IngestReport:
     return IngestReport(
         folder=staged.folder,
         source=staged.source,
@@ -199,18 +205,14 @@ def _report(
         brief=filing_brief(staged, extract, duplicate=duplicate),
         duplicate=duplicate,
         dry_run=dry_run,
-        logged=logged,
     )
 
 
-def _log(workspace: Workspace, staged: Staged) -> bool:
-    """Add the source to the wiki's log; without a wiki there is none."""
-    if not workspace.initialised:
-        return False
+def _log(workspace: Workspace, staged: Staged) -> None:
+    """Add the source to the wiki's log."""
     message = f"{staged.metadata['title']} staged at `{staged.folder}`, not filed yet"
     with transaction(workspace) as change:
         add_entry(change, "Ingest", message)
-    return True
 
 
 # Where sources come from

@@ -6,7 +6,7 @@ All is told as the audience sees it: a link to a withheld page is one that leads
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wikimcp.authoring.lint_places import Places
@@ -19,6 +19,7 @@ from wikimcp.authoring.lint_report import (
     ORPHAN,
     Finding,
 )
+from wikimcp.authoring.pages import SUPPORT
 from wikimcp.citations.anchors import SourceRoots, check_anchor, parse_anchor
 from wikimcp.citations.uri import parse_cite_uri
 from wikimcp.citations.verdict import Status
@@ -35,6 +36,10 @@ _MOST_NAMED = 5
 _JOURNAL = re.compile(r"\d{4}[-_.]?\d{2}[-_.]?\d{2}")
 _STANDING = frozenset({"index", "_index", "readme", "home", "log", "schema", "changelog"})
 _PAGES = (LinkKind.WIKILINK, LinkKind.MARKDOWN, LinkKind.EMBED)
+
+
+LeadsBeyond = Callable[[PageRecord, Link], bool]
+"""Says of a link that leads to nothing in the vault whether it leads to what the vault may point at."""
 
 
 @dataclass(slots=True)
@@ -57,11 +62,17 @@ def is_standing(page: PageRecord) -> bool:
     Nobody has to link to it, and it needs no title or fields of its own.
     """
     stem = fold(page.path.rpartition("/")[2].rpartition(".")[0])
-    return page.role != "topic" or stem in _STANDING or bool(_JOURNAL.fullmatch(stem))
+    return page.role != "topic" or stem in _STANDING or page.path in SUPPORT or bool(_JOURNAL.fullmatch(stem))
 
 
 def link_findings(
-    reading: Reading, page: PageRecord, places: Places, tally: LinkTally, sources: SourceRoots | None
+    reading: Reading,
+    page: PageRecord,
+    places: Places,
+    tally: LinkTally,
+    *,
+    sources: SourceRoots | None,
+    leads_beyond: LeadsBeyond | None = None,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the links of one page. Raises Stale when the page moved on."""
     links = [link for link in reading.view.body(page).links if not link.in_comment]
@@ -72,6 +83,8 @@ def link_findings(
         if odd.code == "ambiguous_link":
             continue
         rule = BROKEN_LINK if odd.code == "unresolved_link" else MISSING_HEADING
+        if rule is BROKEN_LINK and leads_beyond is not None and leads_beyond(page, odd.link):
+            continue
         line, column = places.of_link(odd.link)
         yield Finding(rule, page.path, line, odd.message, column)
         if rule is BROKEN_LINK and odd.link.kind in _PAGES and odd.link.target:

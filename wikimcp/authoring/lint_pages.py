@@ -73,10 +73,15 @@ def usual_fields(heads: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def field_findings(
-    pages: Sequence[PageRecord], heads: Mapping[int, Mapping[str, Any]], required: Sequence[str]
+    pages: Sequence[PageRecord],
+    heads: Mapping[int, Mapping[str, Any]],
+    required: Sequence[str],
+    *,
+    by_custom: bool,
 ) -> Iterator[Finding]:
-    """Yield the pages that lack fields, those asked for and those the vault's pages have by custom."""
-    wanted = dict.fromkeys((*required, *usual_fields([heads.get(page.rev, {}) for page in pages])))
+    """Yield the pages that lack fields: those asked for, and those the vault's pages have by custom."""
+    usual = usual_fields([heads.get(page.rev, {}) for page in pages]) if by_custom else ()
+    wanted = dict.fromkeys((*required, *usual))
     for page in pages:
         head = heads.get(page.rev, {})
         lacking = [key for key in wanted if not _filled(head.get(key))]

@@ -246,7 +246,7 @@ class LintReport:
             table[finding.rule.key].append(finding)
         return table
 
-    def payload(self, most: int | None = None) -> dict[str, Any]:
+    def to_json(self, most: int | None = None) -> dict[str, Any]:
         """Return the report as a JSON value; of each key at most ``most`` findings, all without it.
 
         ``counts`` always tells of all of them.
@@ -257,7 +257,7 @@ class LintReport:
             "score": self.score,
             "pages": self.measured.pages,
             "counts": {key: len(rows) for key, rows in found.items()},
-            "scoreParts": [part_row(part) for part in self.parts],
+            "score_parts": [part_row(part) for part in self.parts],
             **{key: [finding.row() for finding in rows[:most]] for key, rows in found.items()},
             "notes": list(self.notes),
         }

@@ -16,6 +16,7 @@ from pydantic import Field
 from wikimcp.authoring.opening import remembered
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.guide.specs import ToolHints
+from wikimcp.index.view import Reading
 from wikimcp.tools.contract import Params
 from wikimcp.tools.rendering import render_facts
 
@@ -65,6 +66,10 @@ VerifyHandles = Callable[[tuple[str, ...]], Mapping[str, str]]
 """Return the status of each citation handle or ``cite://`` uri; ``current`` is the good one."""
 
 
+Examine = Callable[[Callable[[Reading], Any]], Any]
+"""Run a function over the pages of the compiled wiki, proposed ones too; returns what it returns."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuthoringContext:
     """What a tool needs beside its arguments.
@@ -77,6 +82,7 @@ class AuthoringContext:
     workspace: Workspace
     search: Search
     verify: VerifyHandles
+    examine: Examine
     file_links: bool = False
     allow_fetch: bool = False
     remembers: bool = True

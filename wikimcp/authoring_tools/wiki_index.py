@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from wikimcp.authoring.okf import RESERVED
 from wikimcp.authoring.pages import SUPPORT
@@ -12,9 +12,11 @@ from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring_tools.contract import Match
 from wikimcp.errors import Unavailable, WikimcpError
 from wikimcp.guide.specs import ToolAnswer
+from wikimcp.index.view import Reading
 from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Caller
 
+T = TypeVar("T")
 _AUTHOR = Caller(name="author", may_see_drafts=True, operator=True)
 _READER = Caller(name="author")
 _MOST_SECTIONS = 30  # what assemble_bundle gives at most
@@ -27,6 +29,9 @@ class Service(Protocol):
 
     def call(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> ToolAnswer:
         """Run one of the 21 tools."""
+
+    def examine(self, caller: Caller, work: Callable[[Reading], T], *, include_drafts: bool = False) -> T:
+        """Return what a function finds in the pages that a caller sees."""
 
     def wait_ready(self, vectors: str = "floor") -> None:
         """Wait until the index answers."""
@@ -70,6 +75,10 @@ class WikiIndex:
                 status = "current"
             statuses[citation] = status
         return statuses
+
+    def examine(self, work: Callable[[Reading], T]) -> T:
+        """Return what ``work`` finds in the pages."""
+        return self._ready("none").examine(_AUTHOR, work, include_drafts=True)
 
     def close(self) -> None:
         """Close the service, if it was ever opened. Idempotent."""

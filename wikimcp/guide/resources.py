@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import quote, unquote
 
 from wikimcp.errors import BadArgument, NotFound, nearest
+from wikimcp.guide.link_map import link_map, map_text
 from wikimcp.index.view import Cluster, PageRecord, Reading
 from wikimcp.markdown.tokens import count_tokens
 
@@ -24,6 +25,7 @@ _LONGEST_TITLE = 200
 TEMPLATES = (
     ("wiki://cluster/{name}", "cluster", "L2: the pages of one topic cluster, hub first"),
     ("wiki://page/{slug}", "page", "L3: one page as markdown"),
+    ("wiki://graph/{slug}", "graph", "The pages within two links of one, with their first paragraphs"),
 )
 
 
@@ -76,7 +78,8 @@ def read_resource(reading: Reading, uri: str) -> str:
     """Return the markdown behind a URI. Raises NotFound, or BadArgument for a URI of another form."""
     if not uri.startswith("wiki://"):
         raise BadArgument(
-            "resources have URIs like wiki://hot, wiki://index, wiki://cluster/NAME, wiki://page/SLUG"
+            "resources have URIs like wiki://hot, wiki://index, wiki://cluster/NAME, wiki://page/SLUG, "
+            "wiki://graph/SLUG"
         )
     level, _, name = uri.removeprefix("wiki://").partition("/")
     if level == "hot" and not name:
@@ -94,12 +97,14 @@ def read_resource(reading: Reading, uri: str) -> str:
         return cluster_text(cluster)
     if level == "page" and wanted:
         return reading.text(reading.resolve(wanted))
+    if level == "graph" and wanted:
+        return map_text(link_map(reading, reading.resolve(wanted)))
     raise NotFound(f"no resource {uri[:120]!r}", hint="See the list of resources.")
 
 
 def hot_text(reading: Reading) -> str:
     """Return the vault's own hot page, else the pages edited last."""
-    page = _hub(reading.pages, "hot")
+    page = hub_page(reading, "hot")
     if page is not None:
         return reading.text(page)
     recent = sorted(reading.pages, key=lambda p: (p.updated_at, p.path), reverse=True)[:_RECENT]
@@ -108,7 +113,7 @@ def hot_text(reading: Reading) -> str:
 
 def index_text(reading: Reading) -> str:
     """Return the vault's own index or overview page, else its clusters and top pages."""
-    page = _hub(reading.pages, "index") or _hub(reading.pages, "overview")
+    page = hub_page(reading, "index") or hub_page(reading, "overview")
     if page is not None:
         return reading.text(page)
     lines = ["# Index", "", f"{len(reading.pages)} pages.", ""]
@@ -131,8 +136,9 @@ def cluster_text(cluster: Cluster) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _hub(pages: Sequence[PageRecord], role: str) -> PageRecord | None:
-    return next((page for page in pages if page.role == role), None)
+def hub_page(reading: Reading, role: str) -> PageRecord | None:
+    """Return the vault's own page of a role, where it has one."""
+    return next((page for page in reading.pages if page.role == role), None)
 
 
 def _line(page: PageRecord) -> str:

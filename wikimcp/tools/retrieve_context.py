@@ -122,6 +122,12 @@ def run(reading: Reading, params: ContextParams, context: ToolContext) -> Contex
     )
 
 
+def best_pages(reading: Reading, question: str, context: ToolContext) -> list[PageRecord]:
+    """Return the pages that may help with a question, best first."""
+    found = gather(reading, question, context)
+    return [page for page, _ in _ranked(reading, found.scored, probabilities(found.scored))]
+
+
 def _ranked(reading: Reading, scored: Scored, belief: Floats) -> list[tuple[PageRecord, float]]:
     """Return the pages by the share of belief that their sections hold together, equals by path."""
     shares: dict[int, float] = {}
