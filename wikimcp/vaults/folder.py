@@ -9,17 +9,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import stat
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from wikimcp.errors import NotFound, VaultError
+from wikimcp.errors import NotFound, SettingsError, VaultError
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
 from wikimcp.ports import FileContent
 from wikimcp.vaults.decoding import decode
-from wikimcp.vaults.globs import compile_globs, rebase_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs, rebase_globs
 from wikimcp.vaults.opening import Bounds, read_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
@@ -62,7 +61,7 @@ class FolderAdapter:
         """What of the dialect's own settings shapes how pages are read; another value, another index."""
         return ""
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return what the dialect's own settings leave out, and what is wrong with these settings."""
         return [], []
 
@@ -153,7 +152,7 @@ class FolderAdapter:
     def _keeps_back(self, path: str) -> bool:
         """Say whether the settings ignore a file of the root, or hold it private."""
         globs = (compile_globs(self.options.ignore), compile_globs(self.options.private))
-        return any(pattern is not None and pattern.match(path) is not None for pattern in globs)
+        return any(pattern is not None and pattern.match(path) for pattern in globs)
 
     def page_name(self, path: str) -> PageName:
         """Return what is known of a page before it is opened."""
@@ -163,7 +162,7 @@ class FolderAdapter:
             slug=self.slug(path),
             stem=self.without_suffix(path.rpartition("/")[2]),
             conflict_copy=is_conflict_copy(path),
-            private=private is not None and private.match(path) is not None,
+            private=private is not None and private.match(path),
         )
 
     def serves(self, path: str) -> bool:
@@ -172,9 +171,13 @@ class FolderAdapter:
 
     def refresh_rules(self) -> list[Diagnostic]:
         """Read the ignore rules anew; return what is wrong with those of the dialect."""
-        patterns, notes = self.ignored_by_dialect()
+        try:
+            patterns, notes = self.ignored_by_dialect()
+        except SettingsError as error:  # the vault's own settings are not the operator's
+            patterns, notes = [], [Diagnostic("vault_settings", f"{error.message}; what they name is served")]
         settings = compile_globs(rebase_globs(self.options.ignore, self.source_folder))
         ignore = (*patterns, settings) if settings else tuple(patterns)
+        _ = self._private  # an error in it belongs to the start, not to a page
         self.__dict__["rules"] = WalkRules(self.suffixes, ignore, self.page_folders)
         return notes
 
@@ -195,7 +198,7 @@ class FolderAdapter:
         return Bounds.of(self.root, self.options.trusted_links)
 
     @cached_property
-    def _private(self) -> re.Pattern[str] | None:
+    def _private(self) -> PathPattern | None:
         return compile_globs(rebase_globs(self.options.private, self.source_folder))
 
 

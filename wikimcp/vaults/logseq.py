@@ -34,7 +34,7 @@ from wikimcp.models import Diagnostic, Link, LinkKind, ParsedBody, ParsedPage
 from wikimcp.ports import FileContent
 from wikimcp.vaults.dialect_files import inner_folder, read_settings
 from wikimcp.vaults.folder import FolderAdapter
-from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.page_fields import unique
 from wikimcp.vaults.pages import assemble_page
@@ -88,7 +88,7 @@ class LogseqAdapter(FolderAdapter):
         """The settings of the graph: they name pages."""
         return repr(self.graph)
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return what the graph hides (``:hidden``), and Logseq's own folder with its backups."""
         self.graph, self._notes = _read_config(self.root)
         pattern = compile_globs(("/logseq", *(f"/{path.strip('/')}" for path in self.graph.hidden)))

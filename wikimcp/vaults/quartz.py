@@ -15,7 +15,7 @@ from wikimcp.models import Diagnostic, ParsedPage
 from wikimcp.ports import FileContent
 from wikimcp.vaults.dialect_files import inner_folder, read_settings, script_strings, without_script_comments
 from wikimcp.vaults.folder import FolderAdapter
-from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs
 from wikimcp.vaults.options import VaultOptions
 
 _CONFIGS = ("quartz.config.ts", "quartz.config.js", "quartz.config.yaml", "quartz.config.yml")
@@ -61,7 +61,7 @@ class QuartzAdapter(FolderAdapter):
         """Whether the site publishes only pages with ``publish: true`` (the ExplicitPublish filter)."""
         return _read_config(self.root).explicit
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return ``ignorePatterns``: globs from the content folder on."""
         config = _read_config(self.root)
         pattern = compile_globs(f"/{glob.lstrip('/')}" for glob in config.ignore)
