@@ -170,7 +170,13 @@ FOLDERS_OWN = frozenset(
         *("vault", "adapter", "ignore", "private", "file_cap_bytes", "embedder", "models.name"),
         *("answer_tokens", "watch", "log_level", "dense.hnsw_threshold", "start.wait_seconds"),
         *("coverage.strong_similarity", "coverage.partial_similarity", "coverage.lexical_lift"),
-        *("briefing.prompt_share", "briefing.hot", "graph.enabled"),
+        *(
+            "briefing.prompt_share",
+            "briefing.hot",
+            "graph.enabled",
+            "authoring.profile",
+            "authoring.raw_roots",
+        ),
     }
 )
 """The keys that a config file found in a folder may set: how the folder is read and answered from.

@@ -279,6 +279,7 @@ BAD_ADDRESSES = [("no such host", 80), ("", 80), ("a..b", 80), ("127.0.0.1", 99_
 
 
 @pytest.mark.parametrize(("host", "port"), BAD_ADDRESSES)
+@pytest.mark.usefixtures("expected_attempts")  # a name that might be a host's is looked up
 def test_an_address_that_is_none_is_a_settings_error(host: str, port: int) -> None:
     with pytest.raises(SettingsError, match="is no address to serve on. Use HOST:PORT"):
         bind(host, port, guarded=False)

@@ -103,6 +103,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.fixture(autouse=True)
+def no_other_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the client from asking the public hub, whatever its endpoint is, which programs run it."""
+    monkeypatch.setattr("huggingface_hub.utils._detect_agent._fetch_registry", lambda: None, raising=False)
+
+
 @pytest.fixture
 def hub(tiny_model: Path) -> Iterator[SmallHub]:
     files = files_of(tiny_model)

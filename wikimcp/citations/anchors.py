@@ -21,6 +21,7 @@ from wikimcp.markdown.tokens import span_sha256
 
 _ANCHOR = re.compile(r"file:(?!//)([^#]+)#L(\d{1,8})(?:-L?(\d{1,8}))?")
 _MOST_BYTES = 4 * 2**20
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 
@@ -78,15 +79,42 @@ class SourceRoots:
             inside = real.relative_to(root)
             if any(part.startswith(".") for part in inside.parts) or self._hidden(real):
                 return None
-            # What was resolved is opened, without following a link that took its place meanwhile.
-            handle = os.open(real, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-            with os.fdopen(handle, "rb") as file:
-                facts = os.fstat(file.fileno())
-                if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MOST_BYTES:
-                    return None
-                return file.read(_MOST_BYTES)
+            return _read(_open_below(root, inside))
         except (OSError, ValueError, RuntimeError):
             return None
+
+
+def _read(handle: int) -> bytes | None:
+    """Read an opened file and close it; None for what is no regular file, or too large."""
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MOST_BYTES:
+            return None
+        parts = []
+        while part := os.read(handle, _MOST_BYTES):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(handle)
+
+
+def _open_below(root: Path, inside: Path) -> int:
+    """Open a file by its resolved path below a root, folder by folder.
+
+    No link is followed at any step, so one that took a folder's place after the path was resolved leads
+    nowhere. Raises OSError.
+    """
+    if os.open not in os.supports_dir_fd:
+        return os.open(root / inside, _FLAGS)
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in inside.parts[:-1]:
+            below = os.open(part, _FLAGS | os.O_DIRECTORY, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        return os.open(inside.name, _FLAGS, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def anchored_hash(text: str, anchor: SourceAnchor) -> str:

@@ -220,7 +220,8 @@ def _named_pages(reading: Reading, text: str, likely: Sequence[PageRecord]) -> t
             words = words_of(name)
             if asked.issuperset(words) and (len(words) > 1 or page in likely):
                 names.setdefault(name, []).append(page.slug)
-    found = MentionAutomaton({name: tuple(dict.fromkeys(slugs)) for name, slugs in names.items()}).find(text)
+    meanings = {" ".join(words_of(name)): slugs[0] for name, slugs in names.items() if len(set(slugs)) == 1}
+    found = MentionAutomaton(meanings).find(words_of(text))
     named = (reading.page(slug) for slug in found)
     return tuple(page for page in named if page is not None)
 

@@ -6,7 +6,10 @@ pager, external diff, filter, signature check, or fetch. Each call is bounded in
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import stat
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +44,7 @@ _LOG = (
 OUTSIDE = "/"
 """What the path of a file outside of the folder begins with; the rest is its path in the repository."""
 _CHUNK = 1 << 16
+_MOST_TEXT = 1 << 14
 _MOST_BLOB = 64 * 2**20
 
 
@@ -87,7 +91,7 @@ class Repository:
         files = [self.git_dir / "HEAD", self.git_dir / "logs" / "HEAD", self.common_dir / "packed-refs"]
         files.append(self.common_dir / "reftable" / "tables.list")
         with suppress(OSError, UnicodeDecodeError):
-            name = (self.git_dir / "HEAD").read_text("utf-8").strip().removeprefix("ref: ")
+            name = _small_text(self.git_dir / "HEAD").removeprefix("ref: ")
             if name.startswith("refs/") and ".." not in name:
                 files.append(self.common_dir / name)
         marks: list[object] = []
@@ -206,7 +210,7 @@ def find_repository(folder: Path, env: Mapping[str, str]) -> Repository | None:
             continue
         common_dir = git_dir
         with suppress(OSError, UnicodeDecodeError):
-            common_dir = (git_dir / (git_dir / "commondir").read_text("utf-8").strip()).resolve()
+            common_dir = (git_dir / _small_text(git_dir / "commondir")).resolve()
         prefix = real.relative_to(top).as_posix()
         clean = {name: value for name, value in env.items() if not name.startswith("GIT_")}
         return Repository(
@@ -220,10 +224,24 @@ def content_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
+def _small_text(file: Path) -> str:
+    """Return the text of one of git's small files, trimmed. Raises OSError or UnicodeDecodeError.
+
+    What is no regular file is not read: at a pipe that would wait for ever.
+    """
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise FileNotFoundError(errno.ENOENT, "no regular file")
+        return os.read(handle, _MOST_TEXT).decode("utf-8").strip()
+    finally:
+        os.close(handle)
+
+
 def _linked(mark: Path) -> Path | None:
     """Return the folder that a ``.git`` file names, as in a linked work tree or a submodule."""
     try:
-        text = mark.read_text("utf-8")
+        text = _small_text(mark)
     except (OSError, UnicodeDecodeError):
         return None
     if not text.startswith("gitdir:"):

@@ -27,6 +27,7 @@ from wikimcp.models import Diagnostic, Link, LinkKind, ParsedPage
 from wikimcp.ports import FileContent
 from wikimcp.vaults.dialect_files import read_settings
 from wikimcp.vaults.folder import FolderAdapter
+from wikimcp.vaults.globs import PathPattern, literal
 from wikimcp.vaults.opening import Bounds
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.page_fields import Fields, cut_at_word, tags
@@ -92,11 +93,11 @@ class DendronAdapter(FolderAdapter):
             self.vaults = vaults
         return [*self._notes, *super().refresh_rules()]
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Leave out the vaults that became private after the start: their pages were read as public."""
         late = [v for v in self.vaults if v.private and v.folder not in self._private_at_start]
         notes = [_note(f"the vault {vault.name!r} became private; its pages are left out") for vault in late]
-        return [re.compile(re.escape(vault.folder)) for vault in late], notes
+        return [literal(vault.folder) for vault in late], notes
 
     def slug(self, path: str) -> str:
         """Return the dotted name of a note; folders inside of its vault stay before it."""

@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from wikimcp.vaults.opening import Bounds
+from wikimcp.errors import NotFound
+from wikimcp.vaults.opening import Bounds, read_file
 
 MOST_BYTES = 2**20
 
@@ -30,14 +31,13 @@ def read_settings(root: Path, name: str) -> str | None:
 
     Raises OSError when it is there but cannot be read, or leads out of the vault.
     """
-    path = root / name
-    if not path.is_file():
+    try:
+        file = read_file(Bounds.of(root), name, cap=MOST_BYTES)
+    except FileNotFoundError:
         return None
-    real = os.path.realpath(path)
-    if not Bounds.of(root).hold(real):
-        raise OSError(f"{name} leads out of the vault")
-    with open(real, "rb") as file:
-        return file.read(MOST_BYTES).decode("utf-8-sig", "replace")
+    except NotFound as error:
+        raise OSError(f"{name} leads out of the vault") from error
+    return file.data.decode("utf-8-sig", "replace")
 
 
 class UnreadableRules(Exception):

@@ -9,7 +9,7 @@ from typing import ClassVar
 from wikimcp.models import Diagnostic
 from wikimcp.vaults.dialect_files import UnreadableRules, json_texts, parse_jsonc, read_settings
 from wikimcp.vaults.folder import FolderAdapter
-from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs
 from wikimcp.vaults.options import VaultOptions
 
 _EXTENSIONS = ".vscode/extensions.json"
@@ -27,7 +27,7 @@ class FoamAdapter(FolderAdapter):
         """Return an adapter when the folder is marked as Foam's."""
         return cls(root, options) if (root / ".foam").exists() or _recommends_foam(root) else None
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return the globs of ``foam.files.ignore`` and ``foam.files.exclude``."""
         try:
             text = read_settings(self.root, _SETTINGS) or ""

@@ -9,19 +9,18 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import stat
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from wikimcp.errors import NotFound, VaultError
+from wikimcp.errors import NotFound, SettingsError, VaultError
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage, Scan
 from wikimcp.ports import FileContent
 from wikimcp.vaults.conflict_copies import is_conflict_copy, original_of
 from wikimcp.vaults.decoding import decode
 from wikimcp.vaults.dialect_files import UnreadableRules
-from wikimcp.vaults.globs import compile_globs, rebase_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs, rebase_globs
 from wikimcp.vaults.opening import Bounds, read_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
@@ -47,7 +46,7 @@ class FolderAdapter:
         self.options = options or VaultOptions()
         self.unread = ""
         """What is wrong with the dialect's settings that should have said which pages to leave out."""
-        self._dialect_rules: list[re.Pattern[str]] | None = None
+        self._dialect_rules: list[PathPattern] | None = None
 
     @classmethod
     def detect(cls, root: Path, options: VaultOptions) -> FolderAdapter | None:
@@ -75,7 +74,7 @@ class FolderAdapter:
         self.rules  # noqa: B018 - reads them, if nothing has yet
         return f"unread: {self.unread}" if self.unread else ""
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return what the dialect's own settings leave out, and what is wrong with these settings.
 
         Raises UnreadableRules when they may leave out pages and cannot be read.
@@ -169,7 +168,7 @@ class FolderAdapter:
     def _keeps_back(self, path: str) -> bool:
         """Say whether the settings ignore a file of the root, or hold it private."""
         globs = (compile_globs(self.options.ignore), compile_globs(self.options.private))
-        return any(pattern is not None and pattern.match(path) is not None for pattern in globs)
+        return any(pattern is not None and pattern.match(path) for pattern in globs)
 
     def page_name(self, path: str) -> PageName:
         """Return what is known of a page before it is opened."""
@@ -200,7 +199,7 @@ class FolderAdapter:
         first = self._dialect_rules is None
         try:
             patterns, notes = self.ignored_by_dialect()
-        except UnreadableRules as error:
+        except (UnreadableRules, SettingsError) as error:
             if first:
                 self.unread = str(error)
             patterns = self._dialect_rules or []
@@ -214,6 +213,7 @@ class FolderAdapter:
         self._dialect_rules = patterns
         settings = compile_globs(rebase_globs(self.options.ignore, self.source_folder))
         ignore = (*patterns, settings) if settings else tuple(patterns)
+        _ = self._private  # an error in it belongs to the start, not to a page
         self.__dict__["rules"] = WalkRules(self.suffixes, ignore, self.page_folders)
         return notes
 
@@ -234,7 +234,7 @@ class FolderAdapter:
         return Bounds.of(self.root, self.options.trusted_links)
 
     @cached_property
-    def _private(self) -> re.Pattern[str] | None:
+    def _private(self) -> PathPattern | None:
         return compile_globs(rebase_globs(self.options.private, self.source_folder))
 
 

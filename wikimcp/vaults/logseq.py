@@ -34,7 +34,7 @@ from wikimcp.models import Diagnostic, Link, LinkKind, ParsedBody, ParsedPage
 from wikimcp.ports import FileContent
 from wikimcp.vaults.dialect_files import UnreadableRules, inner_folder, read_settings
 from wikimcp.vaults.folder import FolderAdapter
-from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.page_fields import unique
 from wikimcp.vaults.pages import assemble_page
@@ -90,7 +90,7 @@ class LogseqAdapter(FolderAdapter):
         """The settings of the graph: they name pages."""
         return super().dialect_settings + repr(self.graph)
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return what the graph hides (``:hidden``), and Logseq's own folder with its backups."""
         graph, why = _read_config(self.root)
         if why:

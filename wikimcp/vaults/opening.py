@@ -7,6 +7,8 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +88,30 @@ def _read_file(bounds: Bounds, path: str, full: str, cap: int) -> FileBytes:
     finally:
         os.close(descriptor)
     return FileBytes(data[:cap], status, len(data) > cap)
+
+
+@contextmanager
+def listed_folder(bounds: Bounds, real: str) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """Give the entries of a folder by its real path; their ``path`` is not to be used, only their name.
+
+    What was opened is checked, so that a folder for which a link was put meanwhile is not followed out.
+    Raises OSError when it cannot be listed or lies outside of the bounds.
+    """
+    if not _DESCRIPTORS:
+        with os.scandir(real) as entries:
+            if not bounds.hold(os.path.realpath(real)):
+                raise FileNotFoundError(errno.ENOENT, _OUTSIDE)
+            yield entries
+        return
+    descriptor = os.open(real, _FLAGS | os.O_DIRECTORY)
+    try:
+        opened = os.readlink(f"{_DESCRIPTORS}/{descriptor}")
+        if opened != real and not bounds.hold(opened):
+            raise FileNotFoundError(errno.ENOENT, _OUTSIDE)
+        with os.scandir(descriptor) as entries:
+            yield entries
+    finally:
+        os.close(descriptor)
 
 
 def printable(name: str) -> str:

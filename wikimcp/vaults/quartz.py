@@ -22,7 +22,7 @@ from wikimcp.vaults.dialect_files import (
     without_script_comments,
 )
 from wikimcp.vaults.folder import FolderAdapter
-from wikimcp.vaults.globs import compile_globs
+from wikimcp.vaults.globs import PathPattern, compile_globs
 from wikimcp.vaults.options import VaultOptions
 
 _CONFIGS = ("quartz.config.ts", "quartz.config.js", "quartz.config.yaml", "quartz.config.yml")
@@ -72,7 +72,7 @@ class QuartzAdapter(FolderAdapter):
         except UnreadableRules:
             return False  # every page is withheld, then
 
-    def ignored_by_dialect(self) -> tuple[list[re.Pattern[str]], list[Diagnostic]]:
+    def ignored_by_dialect(self) -> tuple[list[PathPattern], list[Diagnostic]]:
         """Return ``ignorePatterns``: globs from the content folder on."""
         config = _read_config(self.root)
         pattern = compile_globs(f"/{glob.lstrip('/')}" for glob in config.ignore)

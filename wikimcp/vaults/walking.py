@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from wikimcp.errors import VaultError
 from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, Scan
-from wikimcp.vaults.opening import Bounds, printable
+from wikimcp.vaults.globs import PathPattern
+from wikimcp.vaults.opening import Bounds, listed_folder, printable
 
 IGNORED_FOLDERS = frozenset(("node_modules", "__pycache__", "dist", "build", "venv", "site-packages"))
 
@@ -25,7 +26,7 @@ class WalkRules:
     """
 
     suffixes: tuple[str, ...]
-    ignore: tuple[re.Pattern[str], ...] = ()
+    ignore: tuple[PathPattern, ...] = ()
     folders: tuple[str, ...] = ()
 
     def ignores(self, path: str) -> bool:
@@ -82,7 +83,7 @@ class _Walker:
                 continue
             self.folders.add(real)
             try:
-                with os.scandir(real) as entries:
+                with listed_folder(self.bounds, real) as entries:
                     pending.extend(self.entries(f"{path}/" if path else "", real, entries))
             except OSError as error:
                 self.unread.append(path)
@@ -103,10 +104,10 @@ class _Walker:
             if filtered and rules.ignores_by_setting(path):
                 continue
             if entry.is_symlink():
-                self.links.append((path, entry.path))
+                self.links.append((path, f"{real}/{entry.name}"))
             elif entry.is_dir(follow_symlinks=False):
                 if name not in IGNORED_FOLDERS:
-                    folders.append((path, entry.path))
+                    folders.append((path, f"{real}/{entry.name}"))
             elif name.lower().endswith(suffixes) and (not within or path.startswith(within)):
                 self.page(path, entry)
             elif entry.is_file(follow_symlinks=False):
@@ -177,7 +178,7 @@ class _Walker:
                 continue
             self.folders.add(real)
             try:
-                with os.scandir(real) as entries:
+                with listed_folder(self.bounds, real) as entries:
                     pending.extend(self.entries(f"{path}/" if path else "", real, entries))
             except OSError:
                 continue
