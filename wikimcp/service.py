@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from wikimcp import __version__
 from wikimcp.citations.anchors import SourceRoots
-from wikimcp.errors import NotFound, StateError, Unavailable, WikimcpError, nearest
+from wikimcp.errors import NotFound, Unavailable, nearest
 from wikimcp.graph.export import to_graphml, to_json
 from wikimcp.graph.picture import Picture
 from wikimcp.guide.completions import complete
@@ -35,7 +35,7 @@ from wikimcp.guide.specs import (
 from wikimcp.guide.status import full_status, manifest
 from wikimcp.index.history import COMMAND_SECONDS
 from wikimcp.index.keeper import IndexKeeper, Report
-from wikimcp.index.stale import Stale
+from wikimcp.index.rereading import read_as_it_is
 from wikimcp.index.triples import WikiTriples, turtle_text
 from wikimcp.index.view import Reading
 from wikimcp.models import ANONYMOUS, Audience, Caller
@@ -58,8 +58,6 @@ __all__ = [
     "WikiService",
 ]
 
-_TRIES = 6  # an answer is made again while the files behind it change
-_PATIENT_TRIES = 3  # then it is made without those that keep changing
 T = TypeVar("T")
 
 
@@ -305,39 +303,7 @@ class WikiService:
         raise NotFound(f"no tool named {name[:60]!r}", hint=hint)
 
     def _read(self, audience: Audience, run: Callable[[Reading], T]) -> T:
-        """Run over a fresh view, again whenever a file turns out to have changed meanwhile."""
-        keeper = self.keeper
-        changing: set[str] = set()
-        for attempt in range(_TRIES):
-            keeper.freshen()
-            reading = keeper.reading(audience, without=changing if attempt >= _PATIENT_TRIES else ())
-            try:
-                result = run(reading)
-                stale = keeper.stale(reading.touched.values())
-            except Stale as signal:
-                stale = [signal.path]
-            except StateError as error:
-                if attempt == _TRIES - 1 and not keeper.store.needs_rebuild:
-                    raise
-                keeper.mend(error, reading.view.snapshot)
-                continue
-            except WikimcpError:
-                if attempt < _PATIENT_TRIES and keeper.moved():
-                    continue
-                raise
-            if not stale:
-                if attempt < _PATIENT_TRIES and keeper.moved():
-                    continue  # not behind this answer, but perhaps it belongs into it now
-                return result
-            if changing.issuperset(stale) and keeper.store.vault_trouble:
-                raise Unavailable(keeper.store.vault_trouble, hint="Ask again when it is back.")
-            changing.update(stale)
-            keeper.doubt(stale)
-        if keeper.store.needs_rebuild:
-            raise keeper.unfinished()
-        raise Unavailable(
-            "the pages behind this answer keep changing while it is made", hint="Ask again in a moment."
-        )
+        return read_as_it_is(self.keeper, audience, run)
 
     def _stamp(self, reading: Reading) -> IndexStamp:
         stamp = self.keeper.stamp(reading)

@@ -9,17 +9,14 @@ file is trusted with less: `setting_groups.FOLDERS_OWN` says with what.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from wikimcp.config_text import MOST_CONFIG, Given, Rule, operators_key, parse_config, read_value, unknown_key
-from wikimcp.errors import SettingsError, VaultError
+from wikimcp.errors import SettingsError
 from wikimcp.setting_groups import (
     FOLDERS_OWN,
     GROUPS,
@@ -39,6 +36,7 @@ from wikimcp.setting_groups import (
     Urls,
     declared,
 )
+from wikimcp.vault_places import checked_vault, discover_vault, state_dir
 
 PREFIX = "WIKIMCP_"
 _M_ARENA_MAX = -8  # of mallopt(3), malloc.h
@@ -51,12 +49,6 @@ _NO_SETTINGS = frozenset(
     | {"BRIEFING_PINS", "BRIEFING_CLUSTERS", "BRIEFING_BUDGET", "BRIEFING_SCOPE_MODE"}
 )
 """Variables with our prefix that are no settings: the debug switch and what session hooks read."""
-
-_VAULT_SIGNALS = (
-    *(".obsidian", "logseq/config.edn", "dendron.yml", ".foam", ".wiki-compiler.json"),
-    *(f"quartz.config.{suffix}" for suffix in ("ts", "js", "yaml", "yml")),
-    *(f"{folder}/{hub}.md" for folder in ("wiki", "openwiki") for hub in ("index", "hot", "overview")),
-)
 
 _OLD_PREFIX = "WIKANTIK_"  # session hooks take their variables by this prefix too, where ours is not set
 
@@ -155,11 +147,11 @@ def load_settings(
         project = _Project(None)  # another vault's config file has no say
     if named is None and unnamed is not None:
         named = Given(unnamed, "the compiled wiki of the workspace", cwd)
-    vault, origin = _checked_vault(named or _discover_vault(cwd, places.home))
+    vault, origin = checked_vault(named or discover_vault(cwd, places.home), RULES["vault"])
     own = [] if vault == project.folder else _folder_layers(vault)
     values, origins = _merge(explicit, [*own, *project.layers], user, places=places)
     values["vault"], origins["vault"] = vault, origin
-    values["state_dir"] = _state_dir(vault, wanted=values.get("state_dir"), default=places.state)
+    values["state_dir"] = state_dir(vault, wanted=values.get("state_dir"), default=places.state)
     top = {key: value for key, value in values.items() if "." not in key}
     groups = {name: _group(name, values) for name in GROUPS}
     return _consistent(Settings(**top, **groups, origins=origins))
@@ -288,11 +280,6 @@ def debug_wanted(env: Mapping[str, str] | None = None) -> bool:
     return value.strip().casefold() not in {"", "0", "false", "no", "off"}
 
 
-def looks_like_vault(folder: Path) -> bool:
-    """Tell whether a folder shows a clear sign of a vault: a dialect's own file, not mere markdown."""
-    return any((folder / signal).exists() for signal in _VAULT_SIGNALS)
-
-
 def _merge(
     explicit: Sequence[Layer], folders: Sequence[Layer], user: Layer, *, places: Places
 ) -> tuple[dict[str, Any], dict[str, str]]:
@@ -334,59 +321,6 @@ def _consistent(settings: Settings) -> Settings:
             hint="The vault is never written to: keep the keys in your config folder.",
         )
     return settings
-
-
-def _state_dir(vault: Path, *, wanted: Path | None, default: Path) -> Path:
-    """Name the vault's own folder below the wanted or default one; two vaults never share one.
-
-    The default may lie inside a vault that is the user's whole home; what is chosen may not.
-    """
-    real = vault.resolve()
-    if wanted is not None and wanted.resolve().is_relative_to(real):
-        raise SettingsError(
-            "state_dir lies inside the vault",
-            hint="The vault is never written to: choose a folder outside of it with --state-dir.",
-        )
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name).strip("-.")[:40] or "vault"
-    return (wanted or default) / f"{name}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
-
-
-# Finding the vault
-
-
-def _checked_vault(named: Given) -> tuple[Path, str]:
-    vault: Path = read_value("vault", named, rule=RULES["vault"])
-    shown = vault.name or str(vault)
-    if not vault.exists():
-        raise VaultError(f"the vault '{shown}' does not exist ({named.place})", hint="Check the path.")
-    if not vault.is_dir():
-        raise VaultError(
-            f"the vault '{shown}' is not a folder ({named.place})",
-            hint="Name the folder that holds the markdown.",
-        )
-    return vault, named.place
-
-
-def _discover_vault(cwd: Path, home: Path) -> Given:
-    for folder in (cwd, *cwd.parents):
-        if looks_like_vault(folder):
-            return Given(folder, "the nearest folder upwards that is a vault", folder)
-    second_brain = home / ".productionos" / "config" / "settings.json"
-    if second_brain.is_file():
-        try:
-            path = json.loads(second_brain.read_text("utf-8-sig")).get("secondbrain_path")
-        except (OSError, ValueError, AttributeError) as error:
-            raise SettingsError(
-                "no vault is named, and settings.json of .productionos is not a JSON object",
-                hint="Correct that file, or name the vault with --vault.",
-            ) from error
-        if path:
-            return Given(path, "secondbrain_path in settings.json of .productionos", home)
-    raise SettingsError(
-        "no vault is named, and no folder from here upwards is one",
-        hint="Name the folder of markdown: `wikimcp serve path/to/notes`, or --vault, or the variable "
-        f"{PREFIX}VAULT, or the key vault in {USER_FILE} of your config folder.",
-    )
 
 
 # The layers

@@ -14,7 +14,8 @@ from wikimcp import __version__
 from wikimcp.cli.show import brief, print_json, print_table
 from wikimcp.cli.verbs import local_caller, opened, settings_of
 from wikimcp.errors import WikimcpError
-from wikimcp.settings import Settings, looks_like_vault
+from wikimcp.settings import Settings
+from wikimcp.vault_places import looks_like_vault
 
 DISTRIBUTION = "wikimcp-server"
 _OPTIONAL = {
