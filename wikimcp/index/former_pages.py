@@ -14,7 +14,7 @@ from wikimcp.index.history import FormerNames, GitHistory
 from wikimcp.index.records import PageRecord
 from wikimcp.markdown.identity import derived_id
 
-_MOST_MOVES = 8  # of one page, each remembered by another than the one before
+_MOST_MOVES = 3  # of one page, each remembered by another than the one before
 
 
 class FormerPages:
@@ -53,11 +53,11 @@ class FormerPages:
         return next((page for page in found if page is not None), None)
 
     def _went_on(self, path: str) -> PageRecord | None:
-        """Follow a page from a path on to where it lies now."""
+        """Follow a page from a path on to where it lies now, in as many steps whatever is found."""
         there = self._view.names.paths
         for _ in range(_MOST_MOVES):
-            if not path or path in there:
-                break
             seen = paths_now(self._ledger, [path]) if self._ledger else {}
-            path = self._waiting.get(path) or self._committed.get(path) or seen.get(path, "")
+            told = (self._waiting.get(path), self._committed.get(path), seen.get(path))
+            if path not in there:
+                path = told[0] or told[1] or told[2] or ""
         return there.get(path)

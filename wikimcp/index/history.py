@@ -129,11 +129,16 @@ class GitHistory:
             if mark == self._loaded:
                 return False
             self._loaded = mark
-            before = self.counts
-            counts = self._read() if mark is not None and self.repository() is not None else Counts()
-            if counts != before:
-                self.counts = counts
-            return self.counts is not before
+            return self._take(
+                self._read() if mark is not None and self.repository() is not None else Counts()
+            )
+
+    def _take(self, counts: Counts) -> bool:
+        """Take counts into use if they are others; what was made of equal ones stays."""
+        if counts == self.counts:
+            return False
+        self.counts = counts
+        return True
 
     def _read(self) -> Counts:
         try:
@@ -164,8 +169,7 @@ class GitHistory:
         """
         repository = self.repository()
         if repository is None:
-            changed, self.counts = self.counts != Counts(), Counts()
-            return changed
+            return self._take(Counts())
         mark = repository.mark()
         if mark != self._done and self._worth_a_try(repository, mark, seconds):
             self._done = mark
