@@ -40,7 +40,9 @@ _BRACKET_FIELD = re.compile(
 _EMBED_MACRO = re.compile(r"\{\{\s*embed\s+(?:\[\[|\(\()", re.IGNORECASE)
 _EMBED_OPENING = re.compile(r"\{\{\s*embed\s+\Z", re.IGNORECASE)
 # ``{#x}``, ``{ .note #x }``, ``{: #x}``, ``{/* #x */}``, but for the tags of templates in double braces.
-_ANCHOR = re.compile(r"(?<!\{)\{(?::|/\*)?[ \t]*(?:\.[\w-]+[ \t]+){0,9}#([^\s{}#.][^\s{}#]*)[^{}\n]*\}(?!\})")
+_ANCHOR = re.compile(
+    r"\{(?<!\{\{)(?::|/\*)?[ \t]*(?:\.[\w-]+[ \t]+){0,9}#([^\s{}#.][^\s{}#]*)[^{}\n]*\}(?!\})"
+)
 _QUERY = re.compile(r"\{\{\s*query\b", re.IGNORECASE)
 _BLOCK_BEGIN = re.compile(
     r"^[ \t>*+-]*#\+BEGIN_(QUERY|SRC|EXAMPLE|COMMENT|EXPORT|LATEX)\b", re.IGNORECASE | re.MULTILINE
@@ -300,6 +302,8 @@ def _stands_in_text(body: str, outline: Outline, start: int, hidden: Iterable[Ra
 
 def is_tag(text: str) -> bool:
     """Say whether a name can be a tag: it needs more than digits and separators."""
+    if text[:1].isalpha():
+        return True
     return any(not (character.isdigit() or character in "-_/") for character in text)
 
 
