@@ -20,7 +20,7 @@ from wikimcp.tools.contract import Result
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"\s+")
 _LONE = re.compile("[\ud800-\udfff]")
-_NOT_BARE = re.compile(f"[{_UNPRINTABLE.pattern[1:-1]};=,\"|\\[\\]{{}}<>]")
+_NOT_BARE = re.compile(f'[{_UNPRINTABLE.pattern[1:-1]};=,"|\\[\\]{{}}<>]')
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _FRAME = ("total", "returned", "nextCursor", "notes", "index")
 _DEEPEST = 60
