@@ -34,6 +34,7 @@ FIRST = "ASK { ?s a wm:Page }"
 PATIENCE = 60.0  # seconds until the copy of the data is there
 AHEAD = 8.0  # seconds in which a server has made itself ready
 BUNDLES, WARM_UP = 300, 50
+SETTLING = 2.0  # seconds, until the last process is gone on a busy machine too
 BETWEEN_BUNDLES = 0.05  # seconds, as of a client that reads what it got
 COUNTS = {
     **EXAMPLES,
@@ -167,6 +168,8 @@ def measure_hostile(flags: dict[str, object], queries: int, limit: float, questi
         meanwhile.append(bundles.ask(len(meanwhile)))
         time.sleep(BETWEEN_BUNDLES)
     thread.join()
+    del thread
+    time.sleep(SETTLING)
     names = ", ".join(f"{code} {count:,}" for code, count in attack.outcomes.most_common())
     print(f"outcomes: {names}; slowest {attack.slowest:.2f} s at a limit of {limit} s")
     print(f"after: {left_behind()}")
