@@ -2,7 +2,8 @@
 
 `python -m benchmarks.sparql` measures the corpus beside the clone or any folder: the first query after a warm
 start, the counts of the examples, and a run of hostile queries with processes, threads, open descriptors and
-memory before and after. Prints one line for each figure; the index goes to a folder that is removed.
+memory before and after, while another client asks for bundles. Prints one line for each figure; the index
+goes to a folder that is removed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks.corpus import titles
 from benchmarks.memory import family, memory_of
 from wikimcp.app import build_service
 from wikimcp.errors import WikimcpError
@@ -28,6 +30,12 @@ from wikimcp.settings import load_settings
 from wikimcp.tools.get_ontology import EXAMPLES
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "wikantik-pages"
+FIRST = "ASK { ?s a wm:Page }"
+PATIENCE = 60.0  # seconds until the copy of the data is there
+AHEAD = 8.0  # seconds in which a server has made itself ready
+BUNDLES, WARM_UP = 300, 50
+SETTLING = 2.0  # seconds, until the last process is gone on a busy machine too
+BETWEEN_BUNDLES = 0.05  # seconds, as of a client that reads what it got
 COUNTS = {
     **EXAMPLES,
     "most linked pages": (
@@ -63,14 +71,15 @@ def main() -> int:
     parser.add_argument("--corpus", type=Path, default=CORPUS)
     parser.add_argument("--queries", type=int, default=1_000, help="hostile queries (default 1000)")
     parser.add_argument("--seconds", type=float, default=0.2, help="time limit of each (default 0.2)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        flags: dict[str, object] = {"vault": str(asked.corpus), "state_dir": folder, "embedder": "none"}
+        flags: dict[str, object] = {"vault": str(options.corpus), "state_dir": folder, "embedder": "none"}
         service = opened(flags)
         service.close()
         measure_projection(flags)
         measure_queries(flags)
-        measure_hostile({**flags, "sparql.seconds": asked.seconds}, asked.queries, asked.seconds)
+        hostile = {**flags, "sparql.seconds": options.seconds}
+        measure_hostile(hostile, options.queries, options.seconds, titles(options.corpus)[:BUNDLES])
     return 0
 
 
@@ -103,43 +112,109 @@ def measure_projection(flags: dict[str, object]) -> None:
 
 
 def measure_queries(flags: dict[str, object]) -> None:
-    """Print the first query after a warm start, and the counts once the worker is warm."""
+    """Print the first query of all, the first after a warm start, and the counts once the worker is warm."""
     service = opened(flags)
-
-    def ask(query: str) -> float:
-        return timed(lambda: service.call("sparql_query", {"query": query}, Caller()))[0]
-
-    print(f"first query after a warm start: {ask('ASK { ?s a wm:Page }') * 1000:,.0f} ms")
+    print(f"first query of all: {asked(service, FIRST) * 1000:,.0f} ms")
+    place = TripleProjection(service.keeper.reading().view).place
+    deadline = time.monotonic() + PATIENCE
+    while place is not None and not place.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    service.close()
+    times = []
+    for _ in range(5):
+        service = opened(flags)
+        times.append(asked(service, FIRST))
+        service.close()
+    print(
+        f"first query after a warm start: median {statistics.median(times) * 1000:,.0f} ms of {told(times)}"
+    )
+    service = build_service(load_settings(flags, env={}))
+    service.wait_ready("none")
+    time.sleep(AHEAD)
+    print(f"{AHEAD:g} s after the start of a server: {asked(service, FIRST) * 1000:,.0f} ms")
     for name, query in COUNTS.items():
-        times = sorted(ask(query) for _ in range(15))
+        times = sorted(asked(service, query) for _ in range(15))
         print(f"{name}: median {statistics.median(times) * 1000:.0f} ms, worst {times[-1] * 1000:.0f} ms")
-    seconds, _ = timed(lambda: service.call("get_ontology", {}, Caller()))
-    print(f"get_ontology: {seconds * 1000:,.0f} ms")
+    for _ in range(2):
+        seconds, _ = timed(lambda: service.call("get_ontology", {}, Caller()))
+        print(f"get_ontology: {seconds * 1000:,.0f} ms")
     service.close()
 
 
-def measure_hostile(flags: dict[str, object], queries: int, limit: float) -> None:
-    """Print what many hostile queries in a row come to and leave behind."""
+def asked(service: WikiService, query: str) -> float:
+    """Return the seconds that a query takes."""
+    return timed(lambda: service.call("sparql_query", {"query": query}, Caller()))[0]
+
+
+def told(times: list[float]) -> str:
+    """Return seconds as milliseconds."""
+    return ", ".join(f"{seconds * 1000:,.0f}" for seconds in times)
+
+
+def measure_hostile(flags: dict[str, object], queries: int, limit: float, questions: list[str]) -> None:
+    """Print what many hostile queries in a row come to, what they leave behind, and how others fare."""
     service = opened(flags)
-    service.call("sparql_query", {"query": "ASK { ?s a wm:Page }"}, Caller())
+    asked(service, FIRST)
+    bundles = Bundles(service, questions)
+    for number in range(WARM_UP):
+        bundles.ask(number)
+    quiet = [bundles.ask(number) for number in range(BUNDLES)]
     print(f"before {queries:,} hostile queries: {left_behind()}")
-    outcomes: Counter[str] = Counter()
-    slowest = 0.0
-    for number in range(queries):
-        began = time.perf_counter()
-        try:
-            service.call("sparql_query", {"query": HOSTILE[number % len(HOSTILE)]}, Caller())
-            outcomes["answered"] += 1
-        except WikimcpError as error:
-            outcomes[error.code] += 1
-        slowest = max(slowest, time.perf_counter() - began)
-        if number % (queries // 4 or 1) == queries // 8:
-            print(f"  after {number + 1:,}: {left_behind()}")
-    told = ", ".join(f"{code} {count:,}" for code, count in outcomes.most_common())
-    print(f"outcomes: {told}; slowest {slowest:.2f} s at a limit of {limit} s")
+    attack = Attack(service, queries, limit)
+    thread = threading.Thread(target=attack.run)
+    thread.start()
+    meanwhile: list[float] = []
+    while thread.is_alive():
+        meanwhile.append(bundles.ask(len(meanwhile)))
+        time.sleep(BETWEEN_BUNDLES)
+    thread.join()
+    del thread
+    time.sleep(SETTLING)
+    names = ", ".join(f"{code} {count:,}" for code, count in attack.outcomes.most_common())
+    print(f"outcomes: {names}; slowest {attack.slowest:.2f} s at a limit of {limit} s")
     print(f"after: {left_behind()}")
+    before, after = (sorted(times)[int(len(times) * 0.95)] for times in (quiet, meanwhile))
+    print(
+        f"bundles of another client: p95 {before * 1000:.1f} ms quiet, {after * 1000:.1f} ms meanwhile "
+        f"({len(meanwhile):,} asked; {after / before:.2f} times)"
+    )
     service.close()
     print(f"closed: {left_behind()}")
+
+
+class Bundles:
+    """A client that asks for bundles, one after the other."""
+
+    def __init__(self, service: WikiService, questions: list[str]) -> None:
+        self._service = service
+        self._questions = questions
+
+    def ask(self, number: int) -> float:
+        """Ask one question; returns the seconds."""
+        question = {"query": self._questions[number % len(self._questions)]}
+        return timed(lambda: self._service.call("assemble_bundle", question, Caller()))[0]
+
+
+class Attack:
+    """A client that asks one hostile query after the other."""
+
+    def __init__(self, service: WikiService, queries: int, limit: float) -> None:
+        self._service = service
+        self._queries = queries
+        self._limit = limit
+        self.outcomes: Counter[str] = Counter()
+        self.slowest = 0.0
+
+    def run(self) -> None:
+        """Ask them all."""
+        for number in range(self._queries):
+            began = time.perf_counter()
+            try:
+                self._service.call("sparql_query", {"query": HOSTILE[number % len(HOSTILE)]}, Caller())
+                self.outcomes["answered"] += 1
+            except WikimcpError as error:
+                self.outcomes[error.code] += 1
+            self.slowest = max(self.slowest, time.perf_counter() - began)
 
 
 def left_behind() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.graph.plain_knowledge import plain_knowledge
@@ -147,6 +147,7 @@ def same(graph: KnowledgeGraph, stated: list[Stated], sidecar: SidecarRows | Non
     assert graph.names == fresh.names
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     first=st.fixed_dictionaries({slug: pages for slug in SLUGS}),
     steps=st.lists(st.tuples(edits, st.booleans(), sidecars), max_size=4),

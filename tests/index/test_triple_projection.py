@@ -17,6 +17,7 @@ from wikimcp.index.view import View
 from wikimcp.models import ANONYMOUS, Audience, GraphEdge
 from wikimcp.triples.copies import read_copy
 from wikimcp.triples.terms import PREFIXES, shortened
+from wikimcp.triples.worker import WorkerStore
 
 MILL = """\
 ---
@@ -382,6 +383,22 @@ def test_another_start_goes_on_from_the_copy_and_follows_what_changed_meanwhile(
     assert not any("guild" in str(row) for row in third) and any("guild" in str(row) for row in second)
     stopped()
     assert wiki.call("sparql_query", query=query)["rows"] == third
+
+
+def test_a_server_has_loaded_what_was_asked_for_before(wiki: LiveWiki) -> None:
+    def worker() -> int | None:
+        store = wiki.service._triples._store if wiki.service._triples is not None else None
+        assert isinstance(store, WorkerStore)
+        return store.worker_pid
+
+    assert wiki.call("sparql_query", query="ASK { page:mill wm:linksTo page:valve }")["boolean"]
+    place = TripleProjections().of(wiki.service.keeper.reading().view).place
+    until(lambda: place is not None and place.exists(), "the copy is there")
+    wiki.stop()
+    wiki.write("valve.md", "# Valve\n\nSee [[pump]] and [[mill]].\n")
+    assert worker() is None
+    until(worker, "the worker is there before anybody asks")
+    assert wiki.call("sparql_query", query="ASK { page:valve wm:linksTo page:mill }")["boolean"]
 
 
 def test_what_is_said_is_of_the_format_that_copies_are_marked_with(wiki: LiveWiki) -> None:

@@ -10,13 +10,13 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol
 
-from wikimcp.graph.knowledge import KnowledgeGraph, Stated
+from wikimcp.graph.knowledge import KnowledgeGraph, KnowledgeNode, Stated
 from wikimcp.graph.links import LinkGraph
 from wikimcp.graph.mentions import Mentions
 from wikimcp.graph.page_rows import Naming, PageFacts, PageRows, rows_of
@@ -44,6 +44,9 @@ _IF_PAGES = KNOWN_PREDICATES - {"links_to", "embeds", "parent_of", "tagged", "me
 _NO_PROPERTY = frozenset(("tags", "tag", "aliases", "alias", "title", "summary", "description", "desc"))
 _LONGEST_PROPERTY = 400
 _MOST_ITEMS = 20
+
+
+NodeWords = Mapping[str, Sequence[str]]
 
 
 class VisiblePart(Protocol):
@@ -129,6 +132,7 @@ class GraphTables:
         self._mentions: tuple[KnowledgeGraph, Mentions] | None = None
         self._vectors: tuple[KnowledgeGraph, ChunkRows, NodeVectors] | None = None
         self._search: tuple[KnowledgeGraph, NodeSearch] | None = None
+        self._documents: dict[str, tuple[KnowledgeNode, NodeWords]] = previous._documents if previous else {}
 
     @property
     def _view(self) -> VisiblePart:
@@ -202,20 +206,15 @@ class GraphTables:
         """Return the index over the names, aliases, properties and summaries of a graph's nodes."""
         with self._mutex:
             if self._search is None or self._search[0] is not graph:
-                analyze = self._view.analyze
-                documents = (
-                    (
-                        node.id,
-                        {
-                            "name": analyze(node.name),
-                            "aliases": analyze(" ".join(node.aliases)),
-                            "properties": analyze(" ".join([node.kind, *property_texts(node.properties)])),
-                            "summary": analyze(node.summary),
-                        },
-                    )
-                    for node in graph.nodes.values()
-                )
-                self._search = (graph, NodeSearch(documents))
+                known, analyze = self._documents, self._view.analyze
+                documents: dict[str, tuple[KnowledgeNode, NodeWords]] = {}
+                for node in graph.nodes.values():
+                    old = known.get(node.id)
+                    same = old is not None and old[0] is node
+                    documents[node.id] = old if old is not None and same else (node, _words(node, analyze))
+                self._documents = documents
+                words = ((node_id, fields) for node_id, (_, fields) in documents.items())
+                self._search = (graph, NodeSearch(words))
             return self._search[1]
 
     def vectors(self, graph: KnowledgeGraph, rows: ChunkRows) -> NodeVectors:
@@ -346,6 +345,16 @@ def _properties(page: PageRecord, front: Mapping[str, Any]) -> dict[str, Any]:
     if page.clusters and "cluster" not in kept:
         kept["cluster"] = page.clusters[0]
     return kept
+
+
+def _words(node: KnowledgeNode, analyze: Callable[[str], list[str]]) -> NodeWords:
+    """Return the stems by which a node is found, by field."""
+    return {
+        "name": analyze(node.name),
+        "aliases": analyze(" ".join(node.aliases)),
+        "properties": analyze(" ".join([node.kind, *property_texts(node.properties)])),
+        "summary": analyze(node.summary),
+    }
 
 
 def property_texts(properties: Mapping[str, Any]) -> Sequence[str]:

@@ -53,26 +53,26 @@ def head_of(mark: str, signatures: Mapping[str, str]) -> bytes:
 def body_of(kept: Mapping[str, bytes], lines: bytes) -> bytes:
     """Return the body of a data set: ``kept`` by key, and all ``lines``, those of ``kept`` among them."""
     names = json.dumps({key: len(value) for key, value in kept.items()}).encode()
-    packer = zlib.compressobj(_QUICK)
-    parts = (_SIZE.pack(len(names)), names, *kept.values(), lines)
-    return b"".join((*map(packer.compress, parts), packer.flush()))
+    first = zlib.compress(b"".join((_SIZE.pack(len(names)), names, *kept.values())), _QUICK)
+    return b"".join((_SIZE.pack(len(first)), first, zlib.compress(lines, _QUICK)))
 
 
 def body_parts(body: bytes) -> tuple[dict[str, bytes], bytes]:
     """Return what ``body_of`` was made of. Raises ValueError where it is damaged."""
+    size = _SIZE.size
     try:
-        data = zlib.decompress(body)
-        at = _SIZE.size
-        (length,) = _SIZE.unpack(data[:at])
-        lengths: dict[str, int] = json.loads(data[at : at + length])
+        (end,) = _SIZE.unpack(body[:size])
+        data, lines = zlib.decompress(body[size : size + end]), zlib.decompress(body[size + end :])
+        (at,) = _SIZE.unpack(data[:size])
+        lengths: dict[str, int] = json.loads(data[size : size + at])
     except (zlib.error, struct.error) as error:
         raise ValueError("no body of a copy") from error
-    at += length
     kept: dict[str, bytes] = {}
-    for key, size in lengths.items():
-        kept[key] = data[at : at + size]
-        at += size
-    return kept, data[at:]
+    at += size
+    for key, length in lengths.items():
+        kept[key] = data[at : at + length]
+        at += length
+    return kept, lines
 
 
 def write_copy(path: Path, head: bytes, body: bytes) -> bool:

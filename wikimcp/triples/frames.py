@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 from contextlib import suppress
@@ -24,7 +25,8 @@ DROP = b"D"
 LOAD = b"L"
 """Fill the data set, which is empty, with the body of a copy (``copies``)."""
 SAVE = b"W"
-"""Write the data set to a file: 4 bytes of length, the path, the head of the copy."""
+"""Write the data set to a file: 4 bytes of length, the path, the head of the copy. Answer with a SAVE frame when
+that is under way and needs the worker no more."""
 SYNC = b"S"
 """Answer with a SYNC frame when all before this is done; its payload is not empty when a LOAD failed."""
 QUERY = b"Q"
@@ -64,6 +66,10 @@ class SocketWire:
             self._socket.sendall(header[sent:])
         if payload:
             self._socket.sendall(payload)
+
+    def waiting(self, seconds: float = 0.0) -> bool:
+        """Whether a frame has come, or the end, within some seconds."""
+        return bool(select.select([self._socket], [], [], seconds)[0])
 
     def receive(self) -> Frame:
         """Return the next frame; see Wire."""

@@ -20,7 +20,8 @@ from typing import Protocol, Self
 from wikimcp.triples import frames
 
 _SIZE = struct.Struct("<Q")
-_LOAD_SECONDS = 120.0  # that a worker may take to start and load
+LOAD_SECONDS = 120.0
+"""That a worker may take to start and load."""
 
 
 class PendingAnswer(Protocol):
@@ -53,8 +54,8 @@ class Worker(Protocol):
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         """Send one frame."""
 
-    def receive(self) -> tuple[bytes, bytes]:
-        """Wait for a frame: its kind and payload."""
+    def receive(self, seconds: float = LOAD_SECONDS) -> tuple[bytes, bytes]:
+        """Wait for a frame: its kind and payload. Raises TimeoutError after ``seconds``."""
 
     def ask(self, payload: bytes) -> PendingAnswer:
         """Hand a query over."""
@@ -114,11 +115,14 @@ class ForkingWorker(_Process):
             except OSError:
                 mine.close()
                 raise
-        mine.settimeout(_LOAD_SECONDS)
+        mine.settimeout(LOAD_SECONDS)
         return cls(process, frames.SocketWire(mine))
 
-    def receive(self) -> tuple[bytes, bytes]:
+    def receive(self, seconds: float = LOAD_SECONDS) -> tuple[bytes, bytes]:
         """Wait for a frame."""
+        assert isinstance(self._wire, frames.SocketWire)
+        if not self._wire.waiting(seconds):
+            raise TimeoutError
         kind, payload, _ = self._wire.receive()
         return kind, payload
 
@@ -192,9 +196,9 @@ class PlainWorker(_Process):
         except (EOFError, OSError, ValueError):
             self._came.put(None)
 
-    def receive(self) -> tuple[bytes, bytes]:
+    def receive(self, seconds: float = LOAD_SECONDS) -> tuple[bytes, bytes]:
         """Wait for a frame."""
-        return self._next(_LOAD_SECONDS)
+        return self._next(seconds)
 
     def _next(self, seconds: float) -> tuple[bytes, bytes]:
         try:

@@ -30,8 +30,9 @@ def open_triples(
     if absent:
         return f"not installed: {', '.join(absent)}"
     # -P: nothing that lies in the current folder, perhaps a vault, is ever imported.
-    code = (
-        "import sys; from wikimcp.triples.engines import serve; serve(sys.argv[1], *map(int, sys.argv[2:]))"
+    code = (  # what is imported stays: no collector need look at it again and again
+        "import gc, sys; gc.disable(); "
+        "from wikimcp.triples.engines import serve; serve(sys.argv[1], *map(int, sys.argv[2:]))"
     )
     way = ForkingWorker if forks else PlainWorker
     return WorkerStore([sys.executable, "-P", "-c", code, engine], limits, way)

@@ -130,6 +130,7 @@ def serve_data_sets(
             continue
         if kind == frames.SAVE:
             queries.save(current, payload)
+            wire.send(frames.SAVE)
             continue
         if kind == frames.OPEN:
             current = data_sets.setdefault(payload.decode(), _DataSet(new_engine()))
@@ -225,24 +226,24 @@ class _Forked:
         self.discard()
 
     def save(self, data: _DataSet, payload: bytes) -> None:
-        """Have a process write the file: it has the data as it is now."""
+        """Have a process write the file: it has the data as it is now, and ends by itself."""
         with contextlib.suppress(OSError):
             if os.fork():
                 return
             try:
                 self.discard()
                 self._wire.close()
-                _die_with_parent()
                 os.nice(_SAVING_NICENESS)
                 data.save(payload)
             finally:
                 os._exit(0)
 
-    def _wait_and_run(self, wire: frames.Wire) -> None:
+    def _wait_and_run(self, wire: frames.SocketWire) -> None:
         _die_with_parent()
         gc.freeze()  # the collector of this process is for its own garbage alone
         gc.enable()
-        self._parse(_SAMPLE)  # touches what every query will
+        if not wire.waiting():
+            self._parse(_SAMPLE)  # touches what every query will
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
         try:

@@ -26,6 +26,7 @@ _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
 _MOST_DROPS = 20_000  # pieces of a data set; each leaves a little memory in an engine, so it is loaded anew
 _BETWEEN_COPIES = 60.0  # seconds between two copies of one data set
+_HAND_OVER_SECONDS = 1.0  # that a copy may keep the store from closing
 _TROUBLE_SECONDS = 30.0
 _PAGE = f"{ID}page:"
 _NOT_RUNNING = "the SPARQL worker process cannot run here"
@@ -56,6 +57,7 @@ class WorkerStore:
         self._held: dict[str, _Held] = {}
         self._dropped: Counter[str] = Counter()
         self._copied: dict[str, tuple[str, float]] = {}  # by name: mark of the newest copy, when it was made
+        self._saving = 0  # copies that the worker was told to make and has not answered for
         self._closed = False
         self._trouble = ("", 0.0)
 
@@ -107,6 +109,7 @@ class WorkerStore:
         self._closed = True
         worker = self._worker
         if worker is not None:
+            self._see_off_copies()
             worker.kill()
         with self._mutex:
             self._end()
@@ -225,7 +228,10 @@ class WorkerStore:
             self._send_changes(worker, data, held.signatures if held is not None else {})
             held = _Held(data.mark, data.signatures)
         worker.send(frames.SYNC)
-        _, failed = worker.receive()
+        kind, failed = worker.receive()
+        while kind == frames.SAVE:  # of a copy that was made before
+            self._saving -= 1
+            kind, failed = worker.receive()
         if failed:  # the copy is damaged
             self._bring_in_line(worker, data, by_copy=False)
             return
@@ -265,11 +271,24 @@ class WorkerStore:
             head = head_of(held.mark, held.signatures)
             worker.send(frames.OPEN, data.name.encode())
             worker.send(frames.SAVE, b"".join((len(path).to_bytes(4, "little"), path, head)))
+            self._saving += 1
             self._copied[data.name] = (held.mark, time.monotonic())
         except OSError:
             pass  # it ended; the next query starts another
         finally:
             self._mutex.release()
+
+    def _see_off_copies(self) -> None:
+        """Let the worker hand over the copies that it was told to make: one query may be all."""
+        if self._mutex.acquire(timeout=_HAND_OVER_SECONDS):
+            try:
+                while self._saving and self._worker is not None:
+                    self._worker.receive(_HAND_OVER_SECONDS)
+                    self._saving -= 1
+            except (OSError, EOFError):
+                pass  # there will be a copy another time
+            finally:
+                self._mutex.release()
 
     def _condemn(self) -> None:
         """End a worker that did not do as it should; the next query starts another."""
@@ -280,6 +299,7 @@ class WorkerStore:
         worker, self._worker = self._worker, None
         self._held = {}
         self._dropped.clear()
+        self._saving = 0
         if worker is not None:
             worker.close()
 
