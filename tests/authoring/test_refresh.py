@@ -120,6 +120,18 @@ def test_the_region_lists_what_the_sources_declare_and_ends_where_its_markers_ar
     )
 
 
+def test_a_list_of_very_many_symbols_says_where_it_ends(project: Project) -> None:
+    for name, count in (("a", 390), ("b", 30), ("c", 5), ("d", 5)):
+        project.source(
+            f"many/{name}.go", "package a\n" + "".join(f"func F{i}() {{}}\n" for i in range(count))
+        )
+    project.page("entities/many.md", page_of("Many", ["../../many"], REGION))
+    project.refresh()
+    text = project.text("entities/many.md")
+    assert text.count("* function `F") == 400
+    assert "\n20 more of this file are not listed.\n\n2 more files are not listed.\n" in text
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
