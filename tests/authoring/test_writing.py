@@ -144,6 +144,33 @@ def test_a_full_disk_leaves_everything_as_it_was(
     assert sorted(path.name for path in (workspace.wiki_root / ".state").iterdir()) == [".gitignore", "lock"]
 
 
+_LITTLE_ROOM = """
+import resource, signal, sys
+from wikimcp.authoring.workspace import Workspace
+from wikimcp.authoring.writing import transaction
+from wikimcp.errors import WikiError
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    with transaction(Workspace.open(sys.argv[1])) as change:
+        change.write("a.md", "small\\n")
+        change.write("deep/er/b.md", "large\\n" * 9_000)
+except WikiError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of the system")
+def test_a_file_that_the_system_lets_no_longer_grow_leaves_nothing_behind(workspace: Workspace) -> None:
+    written(workspace, a="one\n")
+    command = [sys.executable, "-c", _LITTLE_ROOM, str(workspace.workspace_root)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("wiki: the disk refused the change (File too large)")
+    assert files_under(workspace.wiki_root) == {"a.md": b"one\n"}
+    assert sorted(path.name for path in workspace.wiki_root.iterdir()) == [".state", "a.md"]
+
+
 def test_a_rename_that_fails_in_the_middle_is_taken_back(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
