@@ -43,7 +43,7 @@ def test_whatever_stands_around_them_mentions_are_found_edited_and_marked_to_the
     project: Project,
 ) -> None:
     chance = random.Random(3)
-    for _ in range(400):
+    for _ in range(120):
         written, items = [], []
         for number in range(chance.randrange(1, 4)):
             value = f"../../src/a{number}.py#L{number + 1}-L{number + 3}"

@@ -120,6 +120,18 @@ def test_the_region_lists_what_the_sources_declare_and_ends_where_its_markers_ar
     )
 
 
+def test_a_list_of_very_many_symbols_says_where_it_ends(project: Project) -> None:
+    for name, count in (("a", 390), ("b", 30), ("c", 5), ("d", 5)):
+        project.source(
+            f"many/{name}.go", "package a\n" + "".join(f"func F{i}() {{}}\n" for i in range(count))
+        )
+    project.page("entities/many.md", page_of("Many", ["../../many"], REGION))
+    project.refresh()
+    text = project.text("entities/many.md")
+    assert text.count("* function `F") == 400
+    assert "\n20 more of this file are not listed.\n\n2 more files are not listed.\n" in text
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -162,6 +174,25 @@ def test_only_pages_whose_sources_changed_are_written_and_who_links_to_them_is_n
     ]
     assert report.dependents == ("concepts/near.md",)
     assert (report.diff.modified, report.stale) == (("src/checks.py",), ("entities/checks.md",))
+
+
+def test_a_link_counts_however_it_is_written_and_not_in_code_or_generated_parts(project: Project) -> None:
+    project.page("entities/a_b c.md", page_of("Checks", ["../../src/checks.py"]))
+    bodies = {
+        "encoded": "[x](../entities/a_b%20c.md)",
+        "brackets": "[x](<../entities/a_b c.md>)",
+        "escaped": r"[x](<../entities/a\_b c.md>)",
+        "root": "[x](/entities/a_b%20c.md#part)",
+        "code": "`[x](../entities/a_b%20c.md)`",
+        "generated": "<!-- wikimcp:begin other -->\n[x](../entities/a_b%20c.md)\n\n<!-- wikimcp:end other -->",
+        "name": "a_b c.md",
+    }
+    for name, body in bodies.items():
+        project.page(f"concepts/{name}.md", f"---\ntype: Concept\n---\n\n{body}\n")
+    project.refresh()
+    project.source("src/checks.py", SHIFTED)
+    expected = [f"concepts/{name}.md" for name in ("brackets", "encoded", "escaped", "root")]
+    assert list(project.refresh().dependents) == expected
 
 
 def test_a_page_is_stale_until_it_is_filed_again(project: Project) -> None:

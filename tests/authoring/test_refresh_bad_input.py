@@ -277,6 +277,11 @@ def test_a_missing_root_is_an_error_before_anything_is_written(project: Project)
     assert files_below(project.wiki) == before
 
 
+def test_a_wiki_is_no_source_of_itself(project: Project) -> None:
+    with pytest.raises(WikiError, match="lies in the wiki itself"):
+        refresh_wiki(Workspace.open(project.root, raw_roots=(".wiki/entities",)))
+
+
 def test_a_wiki_outside_of_the_workspace_and_several_roots_work(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -18,7 +18,6 @@ from wikimcp.authoring.mentions import Mention, read_mentions, sources_of, with_
 from wikimcp.authoring.pages import Page
 from wikimcp.authoring.regions import SYMBOLS, find_regions, symbol_list, with_region
 from wikimcp.authoring.source_files import SourceFiles
-from wikimcp.authoring.symbols import Symbol
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.models import Diagnostic
 
@@ -316,12 +315,8 @@ class _Compilation:
         places = [
             (file, first, last) for path, first, last in self.places for file in self.sources.files_of(path)
         ]
-        symbols = {path: self.sources.symbols(path) for path, _, _ in places}
-        if any(listed is None for listed in symbols.values()):
-            return text, tuple(faults)
-        known: dict[str, Sequence[Symbol]] = {path: listed or () for path, listed in symbols.items()}
-        inner = symbol_list(self.compiler.workspace, self.page.path, places, known.__getitem__)
-        return with_region(text, SYMBOLS, inner), tuple(faults)
+        inner = symbol_list(self.compiler.workspace, self.page.path, places, self.sources.symbols)
+        return text if inner is None else with_region(text, SYMBOLS, inner), tuple(faults)
 
 
 def _key(entry: AnchorEntry) -> _Key:

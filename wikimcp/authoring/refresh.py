@@ -23,6 +23,7 @@ from wikimcp.authoring.stamps import load_stamps, save_stamps
 from wikimcp.authoring.wiki_pass import Passed, compile_pages, in_one_change, save_pass
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction
+from wikimcp.errors import WikiError
 
 
 def refresh_wiki(
@@ -60,6 +61,11 @@ def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress
     if workspace.wiki_root.is_relative_to(workspace.workspace_root):
         left_out.add(workspace.wiki_root.relative_to(workspace.workspace_root).as_posix())
     folders = [root.folder for root in workspace.raw_roots]
+    for folder in folders:
+        if (workspace.workspace_root / folder).is_relative_to(workspace.wiki_root):
+            raise WikiError(
+                f"the raw root '{folder}' lies in the wiki itself", hint="Sources lie outside of the wiki."
+            )
     staging = workspace.area_root(Area.STAGING)
     if staging.is_dir() and os.path.realpath(staging) == str(staging):
         folders.append(str(Area.STAGING))
