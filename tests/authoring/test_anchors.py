@@ -109,6 +109,14 @@ def test_a_symbol_whose_text_changed_is_found_by_its_name() -> None:
     assert (found.drift, found.first, found.last, found.symbol_gone) == (Drift.CHANGED, 7, 8, False)
 
 
+def test_a_symbol_that_only_grew_has_changed_where_it_stands() -> None:
+    grown = TEXT + "    # and more\n"
+    symbols = (SYMBOLS[0], replace(SYMBOLS[1], last=8))
+    found = locate(_anchor(6, 7, "two"), _source(grown), symbols)
+    assert (found.drift, found.first, found.last) == (Drift.CHANGED, 6, 8)
+    assert locate(_anchor(6, 7), _source(grown), symbols).drift is Drift.UNCHANGED, "mere lines are there"
+
+
 def test_a_symbol_that_is_not_declared_any_more_is_said_to_be_gone() -> None:
     source = _source(TEXT.replace("two", "three"))
     left = (SYMBOLS[0], replace(SYMBOLS[1], name="three"))

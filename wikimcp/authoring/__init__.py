@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from wikimcp.authoring.hot import HotReport
     from wikimcp.authoring.init import InitReport
     from wikimcp.authoring.insight import InsightReport
+    from wikimcp.authoring.refresh_report import RefreshReport
+    from wikimcp.authoring.sources import SourcesReport
     from wikimcp.authoring.workspace import Workspace
 
 __all__ = [
@@ -56,10 +58,17 @@ def init_wiki(
     return run(workspace, deploy=deploy_skills)
 
 
-def refresh_wiki(workspace_root: Path | str = ".", **options: Any) -> Report:  # noqa: ANN401 - as open_workspace
+def refresh_wiki(
+    workspace_root: Path | str = ".",
+    *,
+    full: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,  # noqa: ANN401 - as open_workspace
+) -> RefreshReport:
     """Bring the wiki in line with its sources; options as of ``open_workspace``. Raises WikimcpError."""
-    report: Report = _verb("refresh", "refresh_wiki")(open_workspace(workspace_root, **options))
-    return report
+    from wikimcp.authoring.refresh import refresh_wiki as run
+
+    return run(open_workspace(workspace_root, **options), full=full, progress=progress)
 
 
 def lint_wiki(
@@ -146,10 +155,11 @@ def retire_sources(
     *,
     paths: Sequence[str],
     **options: Any,  # noqa: ANN401 - as open_workspace
-) -> Report:
+) -> SourcesReport:
     """Carry sources that were deleted through manifest, pages, indexes and log. Raises WikimcpError."""
-    report: Report = _verb("sources", "retire_sources")(open_workspace(workspace_root, **options), paths)
-    return report
+    from wikimcp.authoring.sources import retire_sources as run
+
+    return run(open_workspace(workspace_root, **options), paths)
 
 
 def repoint_sources(
@@ -158,10 +168,11 @@ def repoint_sources(
     old: str,
     new: str,
     **options: Any,  # noqa: ANN401 - as open_workspace
-) -> Report:
+) -> SourcesReport:
     """Carry a source that moved through manifest, pages, indexes and log. Raises WikimcpError."""
-    report: Report = _verb("sources", "repoint_sources")(open_workspace(workspace_root, **options), old, new)
-    return report
+    from wikimcp.authoring.sources import repoint_sources as run
+
+    return run(open_workspace(workspace_root, **options), old, new)
 
 
 def open_workspace(

@@ -130,42 +130,45 @@ def symbol_of(symbols: Sequence[Symbol], first: int, last: int) -> str | None:
 def locate(anchor: AnchorEntry, source: SourceText | None, symbols: Sequence[Symbol] | None = None) -> Found:
     """Find the lines of an anchor in its source as it is now (None: it is gone).
 
-    First by their hash where they were, then by it elsewhere; then the anchor's symbol, whose text has
-    changed. ``symbols`` are those of the source; None when they cannot be read.
+    An anchor of a symbol follows the symbol, and is changed when the symbol's text is, also where it only
+    grew. Any other is found by the hash of its lines. ``symbols`` are those of the source; None when they
+    cannot be read.
     """
     if source is None:
         return Found(Drift.GONE, why="the source is gone")
+    named = [symbol for symbol in symbols or () if symbol.name == anchor.symbol]
+    if len(named) == 1:
+        return _by_symbol(anchor, source, named[0])
     if source.sha256(anchor.start, anchor.end) == anchor.sha256 != "":
         return Found(Drift.UNCHANGED, anchor.start, anchor.end)
     count = anchor.end - anchor.start + 1
-    named = [symbol for symbol in symbols or () if symbol.name == anchor.symbol]
     places = source.places(anchor.sha256, count)
-    if places and len(places) > 1:
-        places = [place for place in places if _declares(named, place, place + count - 1)] or places
     if places and len(places) == 1:
-        return Found(
-            Drift.MOVED, places[0], places[0] + count - 1, f"now lines {places[0]}-{places[0] + count - 1}"
-        )
+        return _moved(places[0], places[0] + count - 1)
     if places:
         where = ", ".join(str(place) for place in places[:5])
-        return Found(
-            Drift.AMBIGUOUS, why=f"the same lines stand {len(places)} times in the file, from {where}"
-        )
-    if len(named) == 1:
-        return Found(Drift.CHANGED, named[0].first, named[0].last, f"{anchor.symbol} was changed")
-    if len(named) > 1:
-        return Found(Drift.CHANGED, why=f"{anchor.symbol} was changed and is declared {len(named)} times")
+        why = f"the same lines stand {len(places)} times in the file, from {where}"
+        return Found(Drift.AMBIGUOUS, why=why)
+    if named:
+        why = f"{anchor.symbol} was changed and is declared {len(named)} times"
+        return Found(Drift.CHANGED, why=why)
     if anchor.symbol and symbols is not None:
         return Found(Drift.CHANGED, why=f"{anchor.symbol} is not declared any more", symbol_gone=True)
     if anchor.end > len(source.lines):
         return Found(Drift.CHANGED, why=f"the file has {len(source.lines)} lines now")
-    why = (
-        "the lines were changed"
-        if places is not None
-        else "the lines were changed or moved far in a long file"
-    )
-    return Found(Drift.CHANGED, anchor.start, anchor.end, why)
+    far = "" if places is not None else " or moved far in a long file"
+    return Found(Drift.CHANGED, anchor.start, anchor.end, f"the lines were changed{far}")
 
 
-def _declares(symbols: Sequence[Symbol], first: int, last: int) -> bool:
-    return any(symbol.last == last and symbol.first <= first <= symbol.line for symbol in symbols)
+def _by_symbol(anchor: AnchorEntry, source: SourceText, symbol: Symbol) -> Found:
+    """Find an anchor at the symbol it is the declaration of, with or without what stands before that."""
+    for first in range(symbol.first, symbol.line + 1):
+        if source.sha256(first, symbol.last) == anchor.sha256:
+            if (first, symbol.last) == (anchor.start, anchor.end):
+                return Found(Drift.UNCHANGED, first, symbol.last)
+            return _moved(first, symbol.last)
+    return Found(Drift.CHANGED, symbol.first, symbol.last, f"{symbol.name} was changed")
+
+
+def _moved(first: int, last: int) -> Found:
+    return Found(Drift.MOVED, first, last, f"now lines {first}-{last}")

@@ -18,7 +18,6 @@ from wikimcp.authoring.mentions import Mention, read_mentions, sources_of, with_
 from wikimcp.authoring.pages import Page
 from wikimcp.authoring.regions import SYMBOLS, find_regions, symbol_list, with_region
 from wikimcp.authoring.source_files import SourceFiles
-from wikimcp.authoring.symbols import Symbol
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.models import Diagnostic
 
@@ -30,7 +29,8 @@ _Key = tuple[str, int, int, bool]
 class AnchorDrift:
     """An anchor of a page whose lines are not as they were: where it stands, and where its lines are.
 
-    ``rewritten`` says that the page was brought in line; ``now`` is empty where the lines are nowhere.
+    ``anchor`` is as the page had it, ``left`` as it has it now, and ``rewritten`` says that these differ;
+    ``now`` is empty where the lines are nowhere.
     """
 
     page: str
@@ -39,6 +39,7 @@ class AnchorDrift:
     drift: Drift
     now: str
     why: str
+    left: str
     rewritten: bool = False
     symbol: str = ""
     symbol_gone: bool = False
@@ -120,7 +121,8 @@ class PageCompiler:
         if any(item.path in self.changed or self._differs(item) for item in entry.sources):
             return True
         return any(
-            item.path in self.changed or item.file != self.sources.sha256(item.path) for item in anchors
+            item.path in self.changed or item.at or item.file != self.sources.sha256(item.path)
+            for item in anchors
         ) or any(self.moves.target(item.path, self.sources) != item.path for item in entry.sources)
 
     def _differs(self, source: PageSource) -> bool:
@@ -156,7 +158,7 @@ class _Compilation:
             if mention.path not in retired and (mention.head or self.is_source(mention))
         ]
         for mention in mentions:
-            self.take(mention, self.target(mention.path))
+            self.take(mention, self.target_of(mention))
         text = with_mentions(workspace, page.path, page.text, self.edits)
         text, notes = self.with_symbols(text)
         sources = self.page_sources(mentions)
@@ -189,6 +191,13 @@ class _Compilation:
     def target(self, path: str) -> str:
         return self.compiler.moves.target(path, self.sources)
 
+    def target_of(self, mention: Mention) -> str:
+        """Return where a mention's source lies now: prose may name it by a path that it left long ago."""
+        old = self.known.get(_key_of(mention))
+        if old is not None and old.at is not None and not self.sources.known(mention.path):
+            return self.target(old.at)
+        return self.target(mention.path)
+
     def is_source(self, mention: Mention) -> bool:
         """Say whether what looks like an anchor in prose is one: there is such a source, or there was."""
         return _key_of(mention) in self.known or self.sources.known(self.target(mention.path))
@@ -208,15 +217,19 @@ class _Compilation:
                 self.anchors[_key(old)] = old
             return
         found, entry = self.found(mention, old, source, target)
-        rewrite = editable and found.first > 0 and (target, found.first, found.last) != written
+        here = (found.first, found.last) if found.first else written[1:]
+        rewrite = editable and found.drift is not Drift.GONE and (target, *here) != written
         if rewrite:
-            self.edits.append((mention, target, found.first, found.last))
+            self.edits.append((mention, target, *here))
         if mention.head and found.first:
             self.places.append((target, found.first, found.last))
         if entry is not None:
-            self.remember(entry, found, target, rewrite=rewrite)
+            if rewrite:
+                entry = replace(entry, path=target, start=here[0], end=here[1])
+            self.remember(entry, found, target)
         if found.drift is not Drift.UNCHANGED or target != mention.path:
-            self.tell(mention, found, target, entry, rewritten=rewrite)
+            left = anchor_text(target, *here) if rewrite else anchor_text(*written)
+            self.tell(mention, found, target, entry, left=left)
 
     def found(
         self, mention: Mention, old: AnchorEntry | None, source: SourceText | None, target: str
@@ -248,19 +261,19 @@ class _Compilation:
         )
         return Found(Drift.UNCHANGED, mention.first, mention.last), fresh
 
-    def remember(self, entry: AnchorEntry, found: Found, target: str, *, rewrite: bool) -> None:
-        """Keep an anchor for the next refresh: as the page has it now, with the file it was last found in."""
-        if rewrite:
-            entry = replace(entry, path=target, start=found.first, end=found.last)
+    def remember(self, entry: AnchorEntry, found: Found, target: str) -> None:
+        """Keep an anchor, as the page has it now, for the next refresh: with the file it was found in."""
         if found.drift not in (Drift.UNCHANGED, Drift.MOVED):
             self.lost.add(target)
         elif (entry.path, entry.start, entry.end) == (target, found.first, found.last):
             entry = replace(entry, file=self.sources.sha256(target))
+        entry = replace(entry, at=target if entry.prose and target != entry.path else None)
         self.anchors[_key(entry)] = entry
 
     def tell(
-        self, mention: Mention, found: Found, target: str, entry: AnchorEntry | None, *, rewritten: bool
+        self, mention: Mention, found: Found, target: str, entry: AnchorEntry | None, *, left: str
     ) -> None:
+        anchor = anchor_text(mention.path, mention.first, mention.last)
         drift = Drift.MOVED if found.drift is Drift.UNCHANGED else found.drift
         why = found.why
         if target != mention.path and drift is not Drift.GONE:
@@ -269,11 +282,12 @@ class _Compilation:
             AnchorDrift(
                 self.page.path,
                 mention.line,
-                anchor_text(mention.path, mention.first, mention.last),
+                anchor,
                 drift,
                 anchor_text(target, found.first, found.last) if found.first else "",
                 why,
-                rewritten,
+                left,
+                left != anchor,
                 (entry.symbol or "") if entry else "",
                 found.symbol_gone,
             )
@@ -301,12 +315,8 @@ class _Compilation:
         places = [
             (file, first, last) for path, first, last in self.places for file in self.sources.files_of(path)
         ]
-        symbols = {path: self.sources.symbols(path) for path, _, _ in places}
-        if any(listed is None for listed in symbols.values()):
-            return text, tuple(faults)
-        known: dict[str, Sequence[Symbol]] = {path: listed or () for path, listed in symbols.items()}
-        inner = symbol_list(self.compiler.workspace, self.page.path, places, known.__getitem__)
-        return with_region(text, SYMBOLS, inner), tuple(faults)
+        inner = symbol_list(self.compiler.workspace, self.page.path, places, self.sources.symbols)
+        return text if inner is None else with_region(text, SYMBOLS, inner), tuple(faults)
 
 
 def _key(entry: AnchorEntry) -> _Key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wikimcp import __version__
 from wikimcp.authoring.compiling import Compiled
@@ -53,6 +53,24 @@ def contradictions(compiled: Sequence[Compiled]) -> list[Contradiction]:
     found = [*_gone_sources(compiled), *_gone_symbols(compiled), *_claims([item.page for item in compiled])]
     order = list(_HEADINGS)
     return sorted(found, key=lambda item: (order.index(item.kind), item.about, item.evidence[0].page))
+
+
+def for_everybody(found: Iterable[Contradiction], pages: Iterable[Page]) -> list[Contradiction]:
+    """Return what may stand in the queue, which everybody reads: no word of a page that is not for all."""
+    seen = {page.path for page in pages if page.listed}
+    left: list[Contradiction] = []
+    for item in found:
+        evidence = tuple(place for place in item.evidence if place.page in seen)
+        if len(evidence) > (item.kind == PAGES_DISAGREE) and (
+            len(evidence) == len(item.evidence) or not _agree(item, evidence)
+        ):
+            left.append(replace(item, evidence=evidence))
+    return left
+
+
+def _agree(item: Contradiction, evidence: Sequence[Evidence]) -> bool:
+    """Say whether the places that are left do not disagree any more."""
+    return item.about.startswith("claims: ") and len({place.says for place in evidence}) == 1
 
 
 def write_queue(change: Transaction, found: Sequence[Contradiction]) -> bool:
@@ -114,7 +132,7 @@ def _gone_symbols(compiled: Iterable[Compiled]) -> Iterator[Contradiction]:
     for item in compiled:
         for drift in item.drifts:
             if drift.symbol_gone:
-                evidence = Evidence(item.page.path, item.page.title, drift.line, drift.anchor)
+                evidence = Evidence(item.page.path, item.page.title, drift.line, drift.left)
                 yield Contradiction(SYMBOL_GONE, drift.symbol, (evidence,))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 from wikimcp.authoring.manifest import PageEntry
 from wikimcp.authoring.merkle import Tree
@@ -46,5 +46,5 @@ def gaps(tree: Tree, pages: Iterable[PageEntry], *, profile: str) -> list[Gap]:
 
 
 def _speaks(name: str, profile: str) -> bool:
-    code, text = bool(language_of(name)), PurePosixPath(name).suffix.lower() in _TEXTS
+    code, text = bool(language_of(name)), splitext(name)[1].lower() in _TEXTS
     return code if profile == "codebase" else text if profile == "pkm" else code or text

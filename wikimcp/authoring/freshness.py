@@ -64,9 +64,12 @@ def freshness(workspace: Workspace, manifest: Manifest | None, page: Page) -> Fr
     entry = next((item for item in manifest.pages if item.page == page.path), None) if manifest else None
     known = {source.path: source.sha256 for source in entry.sources} if entry else {}
     named = dict.fromkeys(
-        path for source in page.head.sources if (path := source_path(workspace, page.path, source.resource))
+        path
+        for source in page.head.sources
+        if not source.retired and (path := source_path(workspace, page.path, source.resource))
     )
-    hashes = {path: _hash(workspace, path) for path in dict.fromkeys((*known, *named))}
+    folders = {item.path: item.sha256 for item in manifest.directories} if manifest else {}
+    hashes = {path: _hash(workspace, path, folders) for path in dict.fromkeys((*known, *named))}
     gone = tuple(path for path, digest in hashes.items() if digest is None)
     changed = tuple(path for path, was in known.items() if hashes[path] not in (None, was))
     state: State = "current"
@@ -117,10 +120,15 @@ def _written(workspace: Workspace, page: Page) -> Iterator[SourceLines]:
             yield SourceLines(path, int(match["first"]), int(match["last"] or match["first"]))
 
 
-def _hash(workspace: Workspace, path: str) -> str | None:
-    """Return the hash of a source; None when it is not there or leaves the workspace."""
+def _hash(workspace: Workspace, path: str, folders: Mapping[str, str] | None = None) -> str | None:
+    """Return the hash of a source, of a folder the one that was last recorded in ``folders``.
+
+    None when it is not there or leaves the workspace.
+    """
     try:
         place = workspace.inside(path)
+        if place.is_dir():
+            return (folders or {}).get(path)
         with place.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, AccessDenied):

@@ -81,7 +81,8 @@ class AnchorEntry(_Entry):
     """A range of lines of a source that a page points at, with the hash of these lines.
 
     ``file`` is the hash of the whole source in which they were last found there; ``prose`` says that the page
-    points at them in its own words, which are never edited.
+    points at them in its own words, which are never edited, and ``at`` where their source lies now if those
+    still name it by an older path.
     """
 
     page: str
@@ -92,6 +93,7 @@ class AnchorEntry(_Entry):
     symbol: str | None = None
     file: str | None = None
     prose: bool | None = None
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

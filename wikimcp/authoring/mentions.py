@@ -20,8 +20,8 @@ from urllib.parse import quote, unquote, urlsplit
 import yaml
 
 from wikimcp.authoring.anchors import fragment_of, read_fragment
-from wikimcp.authoring.okf import link_target, relative_link
-from wikimcp.authoring.pages import Page
+from wikimcp.authoring.okf import link_target
+from wikimcp.authoring.pages import Page, source_resource
 from wikimcp.authoring.regions import region_spans
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.markdown.body import read_blocks
@@ -35,7 +35,7 @@ Known = Callable[[str], bool]
 _HEAD = re.compile(r"\ufeff?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*(?=\r|\n|\Z)", re.MULTILINE)
 _IN_PROSE = re.compile(
-    r"(?<![\w/.%#@:-])(?P<path>(?:file:)?[\w.][\w./%+@-]*)#(?P<lines>L\d{1,8}(?:-L?\d{1,8})?)(?![\w-])"
+    r"(?<![\w/.%#@:+-])(?P<path>(?:file:)?[\w.][\w./%+@-]*)#(?P<lines>L\d{1,8}(?:-L?\d{1,8})?)(?![\w-])"
 )
 _LIKE_A_PATH = re.compile(r"[^\s/]+(?:/[^\s/]+)+|[^\s/]+\.\w{1,8}")
 _PLAIN = re.compile(r"[\w./][\w./%#+-]*")
@@ -114,8 +114,7 @@ def rewritten(workspace: Workspace, page: str, mention: Mention, path: str, firs
     """Return a mention as it would be written for another path and other lines, in its own form."""
     form = mention.form
     if form.folder is None:
-        wiki = os.path.relpath(workspace.wiki_root, workspace.workspace_root).replace(os.sep, "/")
-        shown = relative_link(f"{wiki}/{page}", path)
+        shown = source_resource(workspace, page, path)
     else:
         inner = posixpath.relpath(path, form.folder) if form.folder else path
         if inner.startswith("../"):
@@ -136,7 +135,9 @@ def resolve(workspace: Workspace, page: str, written: str, known: Known) -> tupl
     if from_page is None:
         return None
     place = Path(os.path.normpath(workspace.wiki_root / from_page))
-    if place == workspace.workspace_root or (place.is_relative_to(workspace.wiki_root) and place.exists()):
+    if place == workspace.workspace_root or (
+        place.is_relative_to(workspace.wiki_root) and os.path.lexists(place)
+    ):
         return None  # the whole of it is no source, and neither is another page
     if place.is_relative_to(workspace.workspace_root) and not place.is_relative_to(workspace.wiki_root):
         return place.relative_to(workspace.workspace_root).as_posix(), Form()

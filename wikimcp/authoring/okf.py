@@ -31,11 +31,15 @@ _SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a page derives from; ``resource`` is a URL, or a path relative to the page."""
+    """What a page derives from; ``resource`` is a URL, or a path relative to the page.
+
+    ``retired`` is the day on which it was given up.
+    """
 
     resource: str
     id: str = ""
     title: str = ""
+    retired: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,8 @@ def _sources(value: Any) -> tuple[Source, ...]:  # noqa: ANN401 - whatever a hea
     found: list[Source] = []
     for item in items:
         if isinstance(item, Mapping) and (resource := _text(item.get("resource"))):
-            found.append(Source(resource, _text(item.get("id")), _text(item.get("title"))))
+            named = (_text(item.get(key)) for key in ("id", "title", "retired"))
+            found.append(Source(resource, *named))
         elif resource := _text(item):
             found.append(Source(resource))
     return tuple(found)

@@ -152,17 +152,19 @@ def source_path(workspace: Workspace, page: str, resource: str) -> str | None:
 
 def source_resource(workspace: Workspace, page: str, source: str) -> str:
     """Return how a page names a raw source (relative to the workspace) in its head: a relative link."""
-    wiki = os.path.relpath(workspace.wiki_root, workspace.workspace_root).replace(os.sep, "/")
-    return relative_link(f"{wiki}/{page}", source)
+    wiki, workspace_root = workspace.wiki_root.as_posix(), workspace.workspace_root.as_posix()
+    return relative_link(f"{wiki}/{page}", f"{workspace_root}/{source}")
 
 
-def regenerate_indexes(change: Transaction) -> list[str]:
+def regenerate_indexes(change: Transaction, pages: Sequence[Page] | None = None) -> list[str]:
     """Plan the indexes of root and categories from the heads of the pages; returns those that change.
+
+    ``pages`` are all there are, where the caller has read them already.
 
     A folder gets an index with its first page that indexes name. A file without our markers is left alone.
     """
     folders: dict[str, list[Page]] = defaultdict(list)
-    for page in list_pages(change):
+    for page in list_pages(change) if pages is None else pages:
         if page.listed:
             folders[page.category].append(page)
     kept = [name for name in CATEGORIES if change.read(f"{name}/{INDEX}") is not None]

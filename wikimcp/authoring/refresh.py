@@ -23,6 +23,7 @@ from wikimcp.authoring.stamps import load_stamps, save_stamps
 from wikimcp.authoring.wiki_pass import Passed, compile_pages, in_one_change, save_pass
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction
+from wikimcp.errors import WikiError
 
 
 def refresh_wiki(
@@ -60,6 +61,11 @@ def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress
     if workspace.wiki_root.is_relative_to(workspace.workspace_root):
         left_out.add(workspace.wiki_root.relative_to(workspace.workspace_root).as_posix())
     folders = [root.folder for root in workspace.raw_roots]
+    for folder in folders:
+        if (workspace.workspace_root / folder).is_relative_to(workspace.wiki_root):
+            raise WikiError(
+                f"the raw root '{folder}' lies in the wiki itself", hint="Sources lie outside of the wiki."
+            )
     staging = workspace.area_root(Area.STAGING)
     if staging.is_dir() and os.path.realpath(staging) == str(staging):
         folders.append(str(Area.STAGING))
@@ -106,11 +112,12 @@ def refresh_within(
     )
     first = not before.roots
     worth_telling = bool(diff) or (bool(change.pending()) and not told)
-    after = _with_tree(before, workspace, tree)
+    after = _with_tree(before, workspace, tree) if diff or first else before
     message = _message(diff, passed) if worth_telling else ""
     log = [("Compiled" if first else "Refreshed", message), *told]
     save_pass(change, before, after, passed, log=[entry for entry in log if entry[1]])
     entries = [item.entry for item in passed.compiled]
+    profile = after.profile if workspace.profile == "auto" else workspace.profile
     return RefreshReport(
         sources=sum(1 for _ in tree.files()),
         pages=len(passed.compiled),
@@ -120,7 +127,7 @@ def refresh_within(
         anchors=tuple(drift for item in passed.compiled for drift in item.drifts),
         stale=passed.stale,
         contradictions=passed.contradictions,
-        gaps=tuple(gaps(tree, entries, profile=after.profile)),
+        gaps=tuple(gaps(tree, entries, profile=profile)),
         notes=passed.notes,
         changes=change.changes,
         first=first,

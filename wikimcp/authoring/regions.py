@@ -9,13 +9,12 @@ The region ``symbols`` lists what the page's sources declare, each with its line
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wikimcp.authoring.anchors import anchor_text, fragment_of
-from wikimcp.authoring.okf import relative_link
+from wikimcp.authoring.pages import source_resource
 from wikimcp.authoring.symbols import Symbol
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.markdown.events import read_outline
@@ -85,51 +84,50 @@ def symbol_list(
     workspace: Workspace,
     page: str,
     sources: Sequence[tuple[str, int, int]],
-    symbols_of: Callable[[str], Sequence[Symbol]],
-) -> str:
-    """Return the inner text of the region ``symbols`` for sources (path, first and last line or 0)."""
-    wiki = os.path.relpath(workspace.wiki_root, workspace.workspace_root).replace(os.sep, "/")
-    lines: list[str] = []
-    left, over = MOST_SYMBOLS, 0
-    for path, symbols in _by_file(sources, symbols_of):
-        shown, over = symbols[:left], over + len(symbols[left:])
-        left -= len(shown)
-        if shown:
-            link = relative_link(f"{wiki}/{page}", path)
-            lines += ["", f"[`{_plain(path)}`]({link})", "", *_entries(path, link, shown)]
-    if over:
-        lines += ["", f"{over} more are not listed."]
-    return "\n".join([*lines, "", ""]) if lines else "\nNo symbols.\n\n"
+    symbols_of: Callable[[str], Sequence[Symbol] | None],
+) -> str | None:
+    """Return the inner text of the region ``symbols`` for sources (path, first and last line or 0).
 
-
-def _by_file(
-    sources: Sequence[tuple[str, int, int]], symbols_of: Callable[[str], Sequence[Symbol]]
-) -> Iterator[tuple[str, list[Symbol]]]:
-    """Yield each file once with those of its symbols that lie in the lines its page speaks of."""
+    No more files are read than are needed to fill it. None when symbols of one cannot be read.
+    """
     wanted: dict[str, list[tuple[int, int]]] = {}
     for path, first, last in sources:
         wanted.setdefault(path, []).append((first, last))
+    lines: list[str] = []
+    left, files = MOST_SYMBOLS, len(wanted)
     for path, spans in wanted.items():
-        yield (
-            path,
-            [
-                symbol
-                for symbol in symbols_of(path)
-                if any(not first or (first <= symbol.last and symbol.first <= last) for first, last in spans)
-            ],
-        )
+        if not left:
+            break
+        files -= 1
+        if (symbols := symbols_of(path)) is None:
+            return None
+        inside = [symbol for symbol in symbols if _within(symbol, spans)]
+        if inside:
+            link = source_resource(workspace, page, path)
+            lines += ["", f"[`{_plain(path)}`]({link})", "", *_entries(path, link, inside[:left])]
+        if len(inside) > left:
+            lines += ["", f"{len(inside) - left} more of this file are not listed."]
+        left = max(left - len(inside), 0)
+    if files:
+        lines += ["", f"{files} more file{'' if files == 1 else 's'} are not listed."]
+    return "\n".join([*lines, "", ""]) if lines else "\nNo symbols.\n\n"
+
+
+def _within(symbol: Symbol, spans: Sequence[tuple[int, int]]) -> bool:
+    """Say whether a symbol has a line in one of the ranges that its page speaks of."""
+    return any(not first or (first <= symbol.last and symbol.first <= last) for first, last in spans)
 
 
 def _entries(path: str, link: str, symbols: Sequence[Symbol]) -> Iterator[str]:
-    """Yield a list item for each symbol, those inside of another under it."""
-    around: list[Symbol] = []
+    """Yield a list item for each symbol, members under the symbol whose they are."""
+    around: list[str] = []
     for symbol in symbols:
-        while around and around[-1].last < symbol.last:
+        while around and not symbol.name.startswith((f"{around[-1]}.", f"{around[-1]}::")):
             around.pop()
         anchor = anchor_text(path, symbol.first, symbol.last)
         target = f"{link}#{fragment_of(symbol.first, symbol.last)}"
         yield f"{'  ' * len(around)}* {symbol.kind} `{symbol.name}` [`{_plain(anchor)}`]({target})"
-        around.append(symbol)
+        around.append(symbol.name)
 
 
 def _plain(text: str) -> str:

@@ -55,8 +55,14 @@ page from readers until somebody accepts it by taking the line out.
   and below `[^jwt]: Token code`.
 - A place in the code is an anchor, relative to the project: `src/auth/jwt.py#L45-L89`. Refreshing follows the
   lines when they move, and says so when they are changed or gone.
+- Lines that the head names (`resource: ../../src/auth/jwt.py#L45-L89`, or a list `anchors`) are written anew
+  when they move. Lines that prose names never are: the report says where they are now.
+- A page is stale from a change of its sources until it is filed again, with another time in `generated`.
+- `claims: { token-minutes: 10 }` in the head states facts by keys; pages that state others are found.
 - Pages link to each other by relative links with percent-encoding: `[Sessions](../concepts/sessions.md)`.
-- What stands between `wikimcp:begin` and `wikimcp:end` is written by the program. Write around it.
+- What stands between `wikimcp:begin` and `wikimcp:end` is written by the program. Write around it. The two
+  lines `<!-- wikimcp:begin symbols -->` and `<!-- wikimcp:end symbols -->` make it list what the page's
+  sources declare.
 
 ## Ingest protocol
 

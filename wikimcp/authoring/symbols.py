@@ -13,7 +13,7 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import PurePosixPath
+from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from wikimcp.authoring.grammars import GRAMMARS, SUFFIXES, Grammar
@@ -48,7 +48,7 @@ class Symbol:
 
 def language_of(path: str) -> str:
     """Return the language whose symbols can be read from a file of that name; empty when there is none."""
-    return SUFFIXES.get(PurePosixPath(path).suffix.lower(), "")
+    return SUFFIXES.get(splitext(path)[1].lower(), "")
 
 
 def symbols_ready() -> bool:

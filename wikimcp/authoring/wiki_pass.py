@@ -15,6 +15,7 @@ from wikimcp.authoring.compiling import Compiled, Moves, PageCompiler
 from wikimcp.authoring.contradictions import (
     Contradiction,
     contradictions,
+    for_everybody,
     is_ours,
     queue_page,
     write_queue,
@@ -23,7 +24,7 @@ from wikimcp.authoring.dependents import dependents
 from wikimcp.authoring.log import add_entry
 from wikimcp.authoring.manifest import Manifest, save_manifest
 from wikimcp.authoring.merkle import Tree
-from wikimcp.authoring.pages import QUEUE, Page, list_pages, regenerate_indexes
+from wikimcp.authoring.pages import QUEUE, Page, list_pages, page_paths, regenerate_indexes
 from wikimcp.authoring.refresh_report import AffectedPage, Note
 from wikimcp.authoring.scanning import Progress
 from wikimcp.authoring.source_files import SourceFiles
@@ -86,6 +87,8 @@ def compile_pages(
     pages = list_pages(change)
     compiled: list[Compiled] = []
     notes = [Note("", "interrupted_change", note) for note in change.notes]
+    missing = sorted({*page_paths(change)} - {page.path for page in pages})
+    notes += [Note(path, "page_unreadable", "the page cannot be read") for path in missing]
     for done, page in enumerate(pages):
         if progress:
             progress("pages", done, len(pages))
@@ -98,9 +101,9 @@ def compile_pages(
         notes += [Note(page.path, odd.code, odd.message, odd.line) for odd in result.notes]
     if progress and pages:
         progress("pages", len(pages), len(pages))
-    regenerate_indexes(change)
+    regenerate_indexes(change, pages)  # what was written of them is in no index
     found = contradictions(compiled)
-    write_queue(change, found)
+    write_queue(change, for_everybody(found, (item.page for item in compiled)))
     if (queue := queue_page(change)) is not None and not is_ours(queue):
         notes.append(Note(QUEUE, "queue_not_ours", "somebody else's page is in the place of the queue"))
     notes += [Note(where, odd.code, odd.message) for where, odd in sorted(sources.notes.items())]

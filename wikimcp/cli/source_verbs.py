@@ -31,8 +31,8 @@ def add(verbs: Verbs) -> None:
     repoint = verbs.add(
         "repoint",
         "tell the compiled wiki where a source lies now",
-        prints="Names it by its new path in the heads of all pages that name it, finds their lines "
-        "again, and refreshes. A file that moved without a change needs no telling.",
+        prints="Names it by its new path in the heads of all pages that name it, finds their lines again, "
+        "and refreshes. Prints these pages. A file that moved without a change needs no telling.",
         examples=["wikimcp repoint src/auth.py src/auth/tokens.py", "wikimcp repoint docs handbook"],
     )
     repoint.add_argument("old", metavar="OLD", help="a source or a folder of them, as the pages name it")

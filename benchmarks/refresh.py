@@ -1,0 +1,127 @@
+"""`python -m benchmarks.refresh`: how long a refresh of the compiled wiki takes, and which part of it.
+
+A source tree is made in a temporary folder (files of code in nested folders, some with an ignore list beside
+them), with pages on every hundredth file. Measured are the first compilation, a refresh without a change, one
+after some files were edited, and a full compilation of the same state for comparison.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine_facts
+from wikimcp.authoring.init import init_wiki
+from wikimcp.authoring.refresh import refresh_wiki
+from wikimcp.authoring.refresh_report import RefreshReport
+from wikimcp.authoring.workspace import Workspace
+
+_PER_FOLDER = 25
+_PAGE_EVERY = 100
+_PARTS = ("walk", "hash", "pages", "write")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; returns 0, or 2 for wrong use."""
+    parser = argparse.ArgumentParser(prog="benchmarks.refresh", description=__doc__)
+    parser.add_argument("--files", type=int, default=20_000, metavar="N", help="source files (20000)")
+    parser.add_argument(
+        "--changed", type=int, default=10, metavar="N", help="files edited before a refresh (10)"
+    )
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="repetitions (3), the median counts")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = parser.parse_args(argv)
+    if not 1 <= given.changed <= given.files or given.runs < 1:
+        parser.error("give --files and --changed from 1, not more changed than there are, and --runs from 1")
+    with tempfile.TemporaryDirectory() as folder:
+        rows = measure(Path(folder), files=given.files, changed=given.changed, runs=given.runs)
+    if given.json:
+        print(json.dumps({"machine": machine_facts(), "rows": rows}, indent=1))
+        return 0
+    print(f"{given.files:,} source files, {rows[0]['pages']:,} pages; seconds, median of {given.runs} runs")
+    print(f"{'':<28}{'all':>8}" + "".join(f"{part:>8}" for part in _PARTS) + f"{'hashed':>8}{'written':>8}")
+    for row in rows:
+        parts = "".join(f"{row['seconds'][part]:8.3f}" for part in _PARTS)
+        print(f"{row['what']:<28}{row['all']:8.3f}{parts}{row['hashed']:8,}{row['written']:8,}")
+    return 0
+
+
+def measure(root: Path, *, files: int, changed: int, runs: int) -> list[dict[str, Any]]:
+    """Make the tree in ``root`` and return a row for each kind of refresh."""
+    _write_sources(root, files)
+    workspace = Workspace.open(root, profile="codebase")
+    init_wiki(workspace, deploy=False)
+    _write_pages(workspace, files)
+    rows = [_row("first compilation", [_timed(workspace)])]
+    unchanged, edited, full = [], [], []
+    for run in range(runs):
+        unchanged.append(_timed(workspace))
+        for number in range(changed):
+            path = _path(root, number * (files // changed))
+            path.write_text(f"# Edit {run}.\n{path.read_text()}")
+        edited.append(_timed(workspace))
+        full.append(_timed(workspace, full=True))
+    return [
+        *rows,
+        _row("refresh, nothing changed", unchanged),
+        _row(f"refresh, {changed} files changed", edited),
+        _row("full compilation", full),
+    ]
+
+
+def _timed(workspace: Workspace, *, full: bool = False) -> tuple[float, RefreshReport]:
+    begun = time.perf_counter()
+    report = refresh_wiki(workspace, full=full)
+    return time.perf_counter() - begun, report
+
+
+def _row(what: str, runs: Sequence[tuple[float, RefreshReport]]) -> dict[str, Any]:
+    report = runs[-1][1]
+    return {
+        "what": what,
+        "all": statistics.median(seconds for seconds, _ in runs),
+        "seconds": {part: statistics.median(r.seconds[part] for _, r in runs) for part in _PARTS},
+        "sources": report.sources,
+        "pages": report.pages,
+        "hashed": report.hashed,
+        "written": len(report.changes),
+    }
+
+
+def _path(root: Path, number: int) -> Path:
+    folder = number // _PER_FOLDER
+    return root / f"part{folder % 20}" / f"group{folder // 20}" / f"module{number}.py"
+
+
+def _write_sources(root: Path, files: int) -> None:
+    (root / ".gitignore").write_text("*.pyc\n__pycache__/\nbuild/\n/dist\n*.log\n!keep.log\n")
+    for number in range(files):
+        path = _path(root, number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        functions = (
+            f'def function_{number}_{k}(value):\n    """Does {k}."""\n    return value + {k}\n'
+            for k in range(12)
+        )
+        path.write_text("\n\n".join(functions))
+
+
+def _write_pages(workspace: Workspace, files: int) -> None:
+    for number in range(0, files, _PAGE_EVERY):
+        source = _path(workspace.workspace_root, number).relative_to(workspace.workspace_root).as_posix()
+        (workspace.wiki_root / "entities" / f"module{number}.md").write_text(
+            f"---\ntype: Module\ntitle: Module {number}\nsources:\n"
+            f"  - id: all\n    resource: ../../{source}\n"
+            f"  - id: second\n    resource: ../../{source}#L6-L8\n---\n\n# Module {number}\n\n"
+            f"See [the next](module{number + _PAGE_EVERY}.md).\n\n"
+            "<!-- wikimcp:begin symbols -->\n<!-- wikimcp:end symbols -->\n"
+        )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
