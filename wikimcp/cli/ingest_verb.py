@@ -18,8 +18,9 @@ def add(verbs: Verbs) -> None:
     ingest = verbs.add(
         "ingest",
         "put a source into the staging area of the compiled wiki",
-        prints="Puts the untouched source, its text and what is known of it into raw/ingest/, and prints the "
-        "brief by which an agent files it. Content that was staged before is reported, not staged twice.",
+        prints="Prints the brief by which an agent files a source, after putting the untouched source, its "
+        "text and what is known of it into raw/ingest/. Content that was staged before is reported, not "
+        "staged twice.",
         examples=[
             "wikimcp ingest --path inbox/paper.pdf",
             'wikimcp ingest --text "What was said in the meeting ..." --title "Meeting of 3 May"',
