@@ -43,7 +43,7 @@ from wikimcp.edges.metrics import CountRequests, Metrics
 from wikimcp.edges.rate_limits import RateLimits
 from wikimcp.edges.rest_answers import Calls, wiki_error
 from wikimcp.edges.rest_routes import RestRoutes
-from wikimcp.edges.shutdown import HardExit, exit_if_hung, stop_signals
+from wikimcp.edges.shutdown import HardExit, leave, stop_signals
 from wikimcp.edges.slow_heads import ImpatientProtocol
 from wikimcp.edges.workers import Workers
 from wikimcp.errors import SettingsError, Unavailable, WikimcpError
@@ -246,7 +246,7 @@ def serve_http(
             _Server(app).run(sockets=[listener])
     finally:
         service.close()
-    exit_if_hung(workers.running)
+    leave()
     return 0
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wikimcp.edges.logs import log_to_stderr
-from wikimcp.edges.shutdown import HardExit, exit_if_hung, stop_signals
+from wikimcp.edges.shutdown import HardExit, leave, stop_signals
 from wikimcp.errors import Unavailable
 from wikimcp.models import Caller
 
@@ -105,7 +105,7 @@ def serve_stdio(
             serve_wire(mcp_server.serve_lines, wire.reader, wire.writer, stop)
         finally:
             service.close()
-    exit_if_hung(workers.running)
+    leave()
     return 0
 
 
