@@ -123,8 +123,7 @@ class Manifest:
             if isinstance(value, str):
                 parts.append(f' "{name}": {json.dumps(value, ensure_ascii=False)}')
                 continue
-            plain = (entry if isinstance(entry, str) else entry.to_json() for entry in value)
-            lines = ",\n".join("  " + _encode(entry) for entry in plain)
+            lines = ",\n".join(f"  {_json(entry)}" for entry in value)
             parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": []')
         return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -167,11 +166,22 @@ def save_manifest(change: Transaction, manifest: Manifest) -> bool:
     return change.write(MANIFEST, manifest.to_json(), scanned=False)
 
 
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of an entry
+    return [item.to_json() for item in value] if isinstance(value, tuple) else value
+
+
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of an entry
-    return [item.to_json() for item in value] if isinstance(value, tuple) else value
+def _json(value: Any) -> str:  # noqa: ANN401 - an entry, or what one holds
+    """Return the JSON of an entry as one line; by hand, as there may be many thousands."""
+    if isinstance(value, _Entry):
+        names: tuple[str, ...] = value.__slots__
+        pairs = ((name, getattr(value, name)) for name in names)
+        return "{" + ", ".join(f'"{name}": {_json(held)}' for name, held in pairs if held is not None) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    return str(value) if type(value) is int else _encode(value)
 
 
 def _parsed(data: bytes | None) -> Manifest | None:
