@@ -183,7 +183,7 @@ class TinyService(WikiService):
             raise NotFound("no such page", hint="Nearest: alpha.")
         return f"# {page}\n"
 
-    def prompts(self) -> list[PromptSpec]:
+    def prompts(self, caller: Caller | None = None) -> list[PromptSpec]:
         arguments = (PromptArgument("topic", "What about.", True), PromptArgument("depth", "How far.", False))
         return [PromptSpec("ground", "Ground", "Grounds a task.", arguments)]
 
