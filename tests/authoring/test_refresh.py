@@ -176,6 +176,25 @@ def test_only_pages_whose_sources_changed_are_written_and_who_links_to_them_is_n
     assert (report.diff.modified, report.stale) == (("src/checks.py",), ("entities/checks.md",))
 
 
+def test_a_link_counts_however_it_is_written_and_not_in_code_or_generated_parts(project: Project) -> None:
+    project.page("entities/a_b c.md", page_of("Checks", ["../../src/checks.py"]))
+    bodies = {
+        "encoded": "[x](../entities/a_b%20c.md)",
+        "brackets": "[x](<../entities/a_b c.md>)",
+        "escaped": r"[x](<../entities/a\_b c.md>)",
+        "root": "[x](/entities/a_b%20c.md#part)",
+        "code": "`[x](../entities/a_b%20c.md)`",
+        "generated": "<!-- wikimcp:begin other -->\n[x](../entities/a_b%20c.md)\n\n<!-- wikimcp:end other -->",
+        "name": "a_b c.md",
+    }
+    for name, body in bodies.items():
+        project.page(f"concepts/{name}.md", f"---\ntype: Concept\n---\n\n{body}\n")
+    project.refresh()
+    project.source("src/checks.py", SHIFTED)
+    expected = [f"concepts/{name}.md" for name in ("brackets", "encoded", "escaped", "root")]
+    assert list(project.refresh().dependents) == expected
+
+
 def test_a_page_is_stale_until_it_is_filed_again(project: Project) -> None:
     head = "generated: { by: me/1, at: 2026-03-01T00:00:00+00:00 }\n"
     text = page_of("Checks", ["../../src/checks.py"], head=head)

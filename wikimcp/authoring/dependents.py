@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from wikimcp.authoring.okf import link_target
 from wikimcp.authoring.pages import Page
@@ -17,9 +17,19 @@ def dependents(pages: Iterable[Page], of: Collection[str]) -> list[str]:
     wanted = frozenset(of)
     if not wanted:
         return []
+    names = {path.rpartition("/")[2] for path in wanted}
     return sorted(
-        page.path for page in pages if page.path not in wanted and not wanted.isdisjoint(links_of(page))
+        page.path
+        for page in pages
+        if page.path not in wanted and _names_one(page, names) and not wanted.isdisjoint(links_of(page))
     )
+
+
+def _names_one(page: Page, names: Collection[str]) -> bool:
+    """Say whether a page holds one of these file names at all, as a link to it must: escaped or not."""
+    text = page.text.replace("\\", "") if "\\" in page.text else page.text
+    text = unquote(text) if "%" in text else text
+    return any(name in text for name in names)
 
 
 def links_of(page: Page) -> set[str]:

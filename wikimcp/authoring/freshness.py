@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import quote
 
+from wikimcp.authoring.anchors import anchor_text, anchor_url
 from wikimcp.authoring.manifest import AnchorEntry, Manifest
 from wikimcp.authoring.okf import link_target
 from wikimcp.authoring.pages import Page, source_path
@@ -49,12 +49,12 @@ class SourceLines:
     @property
     def anchor(self) -> str:
         """The form that pages use."""
-        return f"{self.path}#L{self.first}-L{self.last}"
+        return anchor_text(self.path, self.first, self.last)
 
     def to_json(self, workspace: Workspace, *, links: bool) -> dict[str, Any]:
         """Return the JSON form; with ``links`` also as an address of this machine."""
-        place = workspace.workspace_root / self.path
-        link = f"file://{quote(place.as_posix())}#L{self.first}-L{self.last}" if links else None
+        root = workspace.workspace_root
+        link = anchor_url(root, self.path, self.first, self.last) if links else None
         found = {"anchor": self.anchor, "symbol": self.symbol or None, "link": link}
         return {key: value for key, value in found.items() if value}
 

@@ -7,7 +7,7 @@ line, so that a version control system shows which of them changed.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +27,9 @@ class _Entry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
+        names: tuple[str, ...] = self.__slots__
+        held = ((name, getattr(self, name)) for name in names)
+        return {name: _plain(value) for name, value in held if value is not None}
 
     @classmethod
     def from_json(cls, value: Any) -> Self:  # noqa: ANN401 - checked here
@@ -121,8 +123,7 @@ class Manifest:
             if isinstance(value, str):
                 parts.append(f' "{name}": {json.dumps(value, ensure_ascii=False)}')
                 continue
-            plain = (entry if isinstance(entry, str) else entry.to_json() for entry in value)
-            lines = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in plain)
+            lines = ",\n".join(f"  {_json(entry)}" for entry in value)
             parts.append(f' "{name}": [\n{lines}\n ]' if lines else f' "{name}": []')
         return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -163,6 +164,24 @@ def save_manifest(change: Transaction, manifest: Manifest) -> bool:
     profile = manifest.profile if workspace.profile == "auto" else workspace.profile
     manifest = replace(manifest, profile=profile, raw_roots=named)
     return change.write(MANIFEST, manifest.to_json(), scanned=False)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of an entry
+    return [item.to_json() for item in value] if isinstance(value, tuple) else value
+
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - an entry, or what one holds
+    """Return the JSON of an entry as one line; by hand, as there may be many thousands."""
+    if isinstance(value, _Entry):
+        names: tuple[str, ...] = value.__slots__
+        pairs = ((name, getattr(value, name)) for name in names)
+        return "{" + ", ".join(f'"{name}": {_json(held)}' for name, held in pairs if held is not None) + "}"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    return str(value) if type(value) is int else _encode(value)
 
 
 def _parsed(data: bytes | None) -> Manifest | None:
