@@ -172,6 +172,15 @@ def test_what_is_no_readable_file_is_told(workspace: Workspace) -> None:
     assert staged_folders(workspace) == []
 
 
+def test_what_is_staged_or_a_page_already_is_no_source(workspace: Workspace) -> None:
+    init_wiki(workspace, deploy=False)
+    staged = ingest_source(workspace, text="barley")
+    for path in (staged.extract, ".wiki/index.md"):
+        with pytest.raises(BadArgument, match="no source from outside"):
+            ingest_source(workspace, path=path)
+    assert len(staged_folders(workspace)) == 1
+
+
 def test_a_link_inside_the_workspace_is_followed(workspace: Workspace) -> None:
     put(workspace, "a.txt", b"barley")
     (workspace.workspace_root / "b.txt").symlink_to("a.txt")

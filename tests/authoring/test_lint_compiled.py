@@ -6,17 +6,20 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.authoring.compiled_wiki import CHECKS, Project
-from wikimcp.app import lint_wiki
+from wikimcp.app import AuthoringSetup, lint_wiki, open_wiki_index
 from wikimcp.authoring import lint_wiki as lint_by_name
 from wikimcp.authoring.init import init_wiki
+from wikimcp.authoring.lint_fixes import fix_wiki
 from wikimcp.authoring.lint_report import LintReport
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.cli import main
-from wikimcp.errors import WikiError
+from wikimcp.cli.authoring_server import wiki_settings
+from wikimcp.errors import Conflict, WikiError
 
 Run = Callable[..., tuple[int, str, str]]
 HEAD = "---\ntype: Concept\ntitle: {title}\ndescription: About it.\ngenerated: {{by: test/1, at: 2999-01-01T00:00:00+00:00}}\n{more}---\n\n"
@@ -163,6 +166,26 @@ def test_wikilinks_become_relative_links_where_they_lead_to_one_page(project: Pr
     assert "[[nowhere]] [[twin]] [[checks#^id]] [T](a%20b/twin.md)\r\n| [c](checks.md) |\r\n" in text
     assert "* **Lint**: 6 wikilinks written as relative links." in project.text("log.md")
     assert run("lint", "--fix")[1].startswith("repaired: 0 wikilinks, 0 anchors")
+
+
+def test_a_page_that_is_edited_between_reading_and_repairing_is_a_conflict_and_keeps_the_edit(
+    project: Project,
+) -> None:
+    project.page("concepts/tokens.md", page("Tokens", "[[checks]]\n"))
+    edited = page("Tokens", "[[checks]] and more\n")
+
+    def examine(work: Any) -> Any:
+        settings = wiki_settings({}, wiki_root=str(project.wiki))
+        index = open_wiki_index(AuthoringSetup(project.workspace, settings))
+        found = index.examine(work)
+        index.close()
+        project.page("concepts/tokens.md", edited)
+        return found
+
+    before = bytes_of(project.root)
+    with pytest.raises(Conflict):
+        fix_wiki(project.workspace, examine)
+    assert bytes_of(project.root) == {**before, ".wiki/concepts/tokens.md": edited.encode()}
 
 
 def test_a_stale_page_stays_stale_when_its_links_are_repaired(project: Project, run: Run) -> None:

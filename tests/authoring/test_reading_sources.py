@@ -7,6 +7,8 @@ import time
 import zipfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.authoring.documents import claiming, pdf, shown, zipped
 from wikimcp.authoring.extraction import Extract, Limits, read_source
@@ -150,6 +152,70 @@ def test_broken_html_loses_form_and_no_text(page: str, expected: str | None) -> 
         assert text.replace("  ", " ") == expected.replace("  ", " ")
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *(
+                    "<p>",
+                    "</p>",
+                    "<ul>",
+                    "</ul>",
+                    "<li>",
+                    "<li hidden>",
+                    "<table>",
+                    "</table>",
+                    "<tr>",
+                    "<td>",
+                    "</td>",
+                ),
+                *(
+                    "<pre>",
+                    "</pre>",
+                    "<a href='x'>",
+                    "</a>",
+                    "<script>",
+                    "</script>",
+                    "<div hidden>",
+                    "</div>",
+                ),
+                *(
+                    "<!--",
+                    "-->",
+                    "<h1>",
+                    "</h1>",
+                    "&amp;",
+                    "&#0;",
+                    "<",
+                    ">",
+                    "\r\n",
+                    "<title>",
+                    "</title>",
+                    "<br/>",
+                ),
+                *(
+                    "<code>",
+                    "</code>",
+                    "<ol>",
+                    "</ol>",
+                    "<img alt='i'>",
+                    "<svg/>",
+                    "<![CDATA[",
+                    "<?x",
+                    "words",
+                ),
+            ]
+        ),
+        max_size=40,
+    )
+)
+def test_any_pieces_of_html_are_read_and_nothing_hidden_by_its_author_comes_out(pieces: list[str]) -> None:
+    text, title = html_to_text("".join(pieces) + "<div hidden>UNSEEN</div><script>EVIL</script>")
+    assert text.endswith("\n") and "\n\n\n" not in text and "\n" not in title
+    if not {"<!--", "<title>", "<![CDATA[", "<?x", "<", "<script>"} & set(pieces):
+        assert "UNSEEN" not in text and "EVIL" not in text
+
+
 def test_html_is_read_in_the_charset_it_names_and_relative_links_count_from_its_address() -> None:
     data = '<meta charset="iso-8859-2"><p>žluť <a href="../b">x</a>'.encode("iso-8859-2")
     found = read(data, "a.html", base="https://e.org/docs/a/")
@@ -210,6 +276,7 @@ def test_an_encrypted_pdf_is_named_and_one_that_needs_no_password_is_read() -> N
         (pdf([]), Unreadable, "holds no text on its 0 pages"),
         (b"%PDF-1.7\nnothing that helps", Unreadable, "the PDF is broken"),
         (pdf([shown("x")])[:200], Unreadable, "the PDF is broken"),
+        (pdf([shown("x")], packed=True).replace(b"FlateD", b"FlatXD"), Unreadable, "the PDF is broken"),
         (
             pdf([b"BT (" + b"\0" * (200 * MIB) + b") Tj ET"], packed=True),
             TooLarge,
@@ -217,7 +284,7 @@ def test_an_encrypted_pdf_is_named_and_one_that_needs_no_password_is_read() -> N
         ),
         (pdf([b"[" * 300_000 + b"]" * 300_000]), WikimcpError, "PDF"),
     ],
-    ids=["scanned", "no pages", "no pdf", "cut off", "bomb", "nested"],
+    ids=["scanned", "no pages", "no pdf", "cut off", "odd filter", "bomb", "nested"],
 )
 def test_a_pdf_that_cannot_be_read_is_a_named_error(
     data: bytes, error: type[WikimcpError], said: str

@@ -45,9 +45,12 @@ def test_every_version_and_name_is_the_package_s() -> None:
 
 def test_the_wheel_ships_the_skills() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    names = ("wiki-context", "wiki-extractor")
-    assert included == {f"skills/{name}": f"wikimcp/clients/shipped/{name}" for name in names}
-    assert all((ROOT / "skills" / name / "SKILL.md").is_file() for name in names)
+    owners = {
+        **dict.fromkeys(("wiki-context", "wiki-extractor"), "clients"),
+        **dict.fromkeys(("wiki-maintainer", "wiki-rag"), "authoring"),
+    }
+    assert included == {f"skills/{name}": f"wikimcp/{unit}/shipped/{name}" for name, unit in owners.items()}
+    assert all((ROOT / "skills" / name / "SKILL.md").is_file() for name in owners)
 
 
 def test_the_plugin_has_the_layout_of_plugins() -> None:

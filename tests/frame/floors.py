@@ -87,6 +87,8 @@ OWNERS: Mapping[str, str] = {
     "rdflib": "triples",
     "pyoxigraph": "triples",
     "a2a": "edges",
+    "pypdf": "authoring",
+    "docx": "authoring",
     "pathspec": "authoring",
     "tree_sitter": "authoring",
 }

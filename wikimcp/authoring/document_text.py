@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from wikimcp.authoring.html_text import declared_charset, html_to_text
 from wikimcp.authoring.source_kinds import MOST_EXTRACT, fenced, strict_text
-from wikimcp.errors import BadArgument, TooLarge, Unavailable, Unreadable
+from wikimcp.errors import BadArgument, TooLarge, Unavailable, Unreadable, WikimcpError
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -89,7 +89,7 @@ def _json(data: bytes) -> tuple[str, str]:
 def _pdf(data: bytes) -> tuple[str, str]:
     try:
         import pypdf
-        from pypdf.errors import DependencyError, LimitReachedError, PyPdfError
+        from pypdf.errors import DependencyError, LimitReachedError
     except ImportError as error:
         raise Unavailable("PDF is read by pypdf, which is not installed", hint=_EXTRA) from error
     try:
@@ -111,7 +111,9 @@ def _pdf(data: bytes) -> tuple[str, str]:
         ) from error
     except RecursionError as error:
         raise TooLarge("the PDF is nested too deeply", hint="Print it into a new PDF.") from error
-    except (PyPdfError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+    except (WikimcpError, MemoryError):
+        raise
+    except Exception as error:  # a broken file may raise anything in its reader
         raise Unreadable(
             f"the PDF is broken ({type(error).__name__})", hint="Print it into a new PDF."
         ) from error
@@ -147,9 +149,9 @@ def _docx(data: bytes) -> tuple[str, str]:
         title = str(document.core_properties.title or "")
     except RecursionError as error:
         raise TooLarge("the document is nested too deeply", hint="Save it anew.") from error
+    except MemoryError:
+        raise
     except Exception as error:  # of three libraries: zipfile, lxml and python-docx
-        if isinstance(error, MemoryError):
-            raise
         raise Unreadable(
             f"the document is broken ({type(error).__name__})", hint="Save it anew as .docx."
         ) from error

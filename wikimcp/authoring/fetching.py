@@ -29,7 +29,21 @@ _PIECE = 65_536
 _LONGEST_URL = 4_000
 _URL_SAFE = "/:?#[]@!$&'()*+,;=%~-._"
 
-Address = tuple[str, int]
+_NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "168.63.129.16/32",  # where one cloud serves its machines from an address like any other
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "64:ff9b:1::/48",
+        "fec0::/10",
+        "5f00::/16",
+        "3fff::/20",
+        "::ffff:0:0:0/96",
+    )
+)
+"""What is not for everybody to reach, though not every version of the standard library knows."""
+
 Resolver = Callable[[str, int], Sequence[str]]
 """From host and port to the addresses of the host. Raises OSError when it has none."""
 
@@ -49,6 +63,8 @@ def is_public(address: str) -> bool:
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
+        return False
+    if any(found in network for network in _NOT_PUBLIC if network.version == found.version):
         return False
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]

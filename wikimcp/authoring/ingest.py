@@ -262,6 +262,9 @@ def _file(workspace: Workspace, path: str) -> bytes:
     """Return the bytes of a file inside the workspace. What was checked is what is opened."""
     place = workspace.inside(path)
     shown = workspace.shown(place)
+    for folder in (workspace.wiki_root, workspace.area_root(Area.STAGING)):
+        if place.is_relative_to(folder):
+            raise BadArgument(f"'{shown}' is no source from outside", hint="It lies in the wiki already.")
     try:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         handle = os.open(place, flags | getattr(os, "O_BINARY", 0))
