@@ -25,8 +25,10 @@ DROP = b"D"
 LOAD = b"L"
 """Fill the data set, which is empty, with the body of a copy (``copies``)."""
 SAVE = b"W"
-"""Write the data set to a file: 4 bytes of length, the path, the head of the copy. Answer with a SAVE frame when
-that is under way and needs the worker no more."""
+"""Write the data set to a file: 4 bytes of length, the path, the head of the copy.
+
+Answer with a SAVE frame when that is under way and needs the worker no more.
+"""
 SYNC = b"S"
 """Answer with a SYNC frame when all before this is done; its payload is not empty when a LOAD failed."""
 QUERY = b"Q"
