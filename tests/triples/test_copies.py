@@ -112,3 +112,16 @@ def test_a_store_is_made_ready_only_where_somebody_asked_before(tmp_path: Path) 
         assert store.prepare(pages) and store.worker_pid is not None
         assert len(store.query(TITLES, pages, limit=9).rows) == len(LINKS)
         assert pages.asked == [] and not store.prepare(pages)
+
+
+def test_a_copy_of_what_is_quite_another_wiki_by_now_is_not_taken_apart(tmp_path: Path) -> None:
+    pages = Pages(place=tmp_path / "triples")
+    kept(("pyoxigraph", True), pages)
+    pages.asked.clear()
+    for slug in list(LINKS)[:4]:
+        pages.titles[slug] = f"New {slug}"
+    with store_of() as store, store_of() as other:
+        found = store.query(EVERYTHING, pages, limit=1_000)
+        assert len(pages.asked) == len(LINKS) + 1, "all of it is sent"
+        assert found.rows == other.query(EVERYTHING, Pages(titles=pages.titles), limit=1_000).rows
+    kept(("pyoxigraph", True), pages)

@@ -238,12 +238,11 @@ class _Forked:
             finally:
                 os._exit(0)
 
-    def _wait_and_run(self, wire: frames.SocketWire) -> None:
+    def _wait_and_run(self, wire: frames.Wire) -> None:
         _die_with_parent()
         gc.freeze()  # the collector of this process is for its own garbage alone
         gc.enable()
-        if not wire.waiting():
-            self._parse(_SAMPLE)  # touches what every query will
+        self._parse(_SAMPLE)  # touches what every query will, before its time counts
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
         try:

@@ -25,6 +25,7 @@ _MOST_DATA_SETS = 4
 _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
 _MOST_DROPS = 20_000  # pieces of a data set; each leaves a little memory in an engine, so it is loaded anew
+_MOST_GONE = 0.5  # share of the pieces of a copy that others took the place of
 _BETWEEN_COPIES = 60.0  # seconds between two copies of one data set
 _HAND_OVER_SECONDS = 1.0  # that a copy may keep the store from closing
 _TROUBLE_SECONDS = 30.0
@@ -225,7 +226,12 @@ class WorkerStore:
             worker.send(frames.LOAD, copy.body)
             held = _Held(copy.mark, copy.signatures)
         if held is None or held.mark != data.mark:
-            self._send_changes(worker, data, held.signatures if held is not None else {})
+            before = held.signatures if held is not None else {}
+            if copy is not None and _share_gone(before, data.signatures) > _MOST_GONE:
+                before, copy = {}, None  # another wiki by now: to drop the most of it takes longest
+                worker.send(frames.FORGET, data.name.encode())
+                worker.send(frames.OPEN, data.name.encode())
+            self._send_changes(worker, data, before)
             held = _Held(data.mark, data.signatures)
         worker.send(frames.SYNC)
         kind, failed = worker.receive()
@@ -309,6 +315,12 @@ class WorkerStore:
         reason = getattr(error, "strerror", None) or "it ended or did not answer"
         self._trouble = (f"{_NOT_RUNNING} ({reason})", time.monotonic())
         return Unavailable(self._trouble[0], hint="Other tools work; try again later.")
+
+
+def _share_gone(before: Mapping[str, str], wanted: Mapping[str, str]) -> float:
+    """Return the share of pieces that are not as they were."""
+    gone = sum(mark != wanted.get(key) for key, mark in before.items())
+    return gone / len(before) if before else 0.0
 
 
 def _batches(data: TripleSet, keys: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
