@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import anyio
 import pytest
@@ -50,7 +51,7 @@ async def _ignore(_message: Message) -> None:
     return None
 
 
-def _asker(guard: FairShare) -> Callable[..., Awaitable[None]]:
+def _asker(guard: FairShare) -> Callable[..., Coroutine[Any, Any, None]]:
     async def ask(path: str, key: str = "", client: str = "127.0.0.1") -> None:
         headers = [(b"authorization", b"Bearer x")] if key else []
         scope = {
