@@ -23,6 +23,7 @@ from starlette.routing import BaseRoute, Route
 from wikimcp.access.key_file import KeyFile
 from wikimcp.edges.answers import error_text, internal_error
 from wikimcp.edges.api_keys import KeyRing
+from wikimcp.edges.fair_shares import FairShare
 from wikimcp.edges.health_routes import health_routes
 from wikimcp.edges.http_guards import (
     Authenticate,
@@ -130,7 +131,10 @@ def http_app(
             *_agent_routes(service, calls, options),
         ],
         middleware=_guards(
-            options, metrics=metrics, deadlines=deadlines, authenticate=authenticate or (lambda _: caller)
+            options,
+            metrics=metrics,
+            deadlines=deadlines,
+            authenticate=authenticate or (lambda _: caller),
         ),
         lifespan=lifespan,
         exception_handlers={HTTPException: _http_error, WikimcpError: wiki_error, Exception: _crash},
@@ -146,7 +150,11 @@ def http_app(
 
 
 def _guards(
-    options: HttpOptions, *, metrics: Metrics, deadlines: Deadlines, authenticate: Authenticate
+    options: HttpOptions,
+    *,
+    metrics: Metrics,
+    deadlines: Deadlines,
+    authenticate: Authenticate,
 ) -> list[Middleware]:
     """Return what a request passes, outermost first."""
     origins = frozenset(origin.lower().rstrip("/") for origin in options.cors_origins)
@@ -175,6 +183,7 @@ def _guards(
         ),
         Middleware(TimeLimit, deadlines=deadlines),
         Middleware(BodyLimit, limit=MAX_BODY),
+        Middleware(FairShare, caller_key=CALLER_KEY),
     ]
 
 

@@ -40,6 +40,20 @@ class ImpatientProtocol(H11Protocol):
         else:
             self._disarm()
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; a request whose body broke off in that way has nobody to answer to.
+
+        Without it each such request would leave two tracebacks in the log.
+        """
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
         self._disarm()
@@ -59,7 +73,5 @@ class ImpatientProtocol(H11Protocol):
         if self.transport.is_closing() or self.conn.their_state is not h11.IDLE:
             return
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
-            self.transport.write(
-                b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-            )
+            self.transport.write(_TOO_SLOW)
         self.transport.close()

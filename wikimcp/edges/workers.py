@@ -11,10 +11,14 @@ import anyio
 import anyio.to_thread
 
 from wikimcp.edges.answers import internal_error
+from wikimcp.edges.fair_shares import Shares
 from wikimcp.errors import TimedOut, Unavailable, WikimcpError
 
 PLACES = 8
 """Calls that run at once: enough for waiting ones, few enough not to fight over the interpreter lock."""
+
+OF_ONE_KIND = PLACES // 2
+"""Calls of one kind that run at once, so that the slowest leave places to the others."""
 
 CEILING = 64
 """Most threads, those of abandoned calls included."""
@@ -36,6 +40,7 @@ class Workers:
         self._threads = anyio.CapacityLimiter(math.inf)
         self._running = 0
         self._lock = threading.Lock()
+        self._kinds = Shares(max(1, min(OF_ONE_KIND, limit // 2)))
 
     @property
     def running(self) -> int:
@@ -58,10 +63,14 @@ class Workers:
             )
 
     async def call(self, what: str, work: Callable[[], T], *, seconds: float) -> T:
-        """Return ``work()`` from a thread within so many seconds. Raises WikimcpError only."""
+        """Return ``work()`` from a thread within so many seconds. Raises WikimcpError only.
+
+        ``what`` says what kind of call it is: at most half of the places are for one kind.
+        """
         try:
             with anyio.move_on_after(seconds):
-                return await self.run(work)
+                async with self._kinds.hold(what):
+                    return await self.run(work)
         except WikimcpError:
             raise
         except Exception as error:
