@@ -176,6 +176,13 @@ def test_every_dialect_is_linted_and_every_finding_stands_on_a_line_of_its_page(
             assert not any("machine" in row.message for row in found.by_key["broken_links"])
 
 
+def test_files_that_are_not_served_are_counted_in_a_note(tmp_path: Path) -> None:
+    vault = put(tmp_path / "v", {"a.md": "[[b]]\n", "b.md": "[[a]]\n"})
+    (vault / "image.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    with served(vault) as wiki:
+        assert [note[:25] for note in lint(wiki).notes] == ["1 files are not served, so"[:25]]
+
+
 def test_an_empty_vault_page_and_odd_files_break_nothing(tmp_path: Path) -> None:
     vault = put(
         tmp_path / "v",

@@ -241,6 +241,13 @@ def test_a_vault_that_is_named_is_linted_as_a_vault_and_never_repaired(
     assert code == 2 and "--dry-run goes with --fix" in err
 
 
+def test_context_reads_the_compiled_wiki_where_no_vault_is_named(project: Project, run: Run) -> None:
+    told = json.loads(run("context", "how are the tokens used", "--json")[1])
+    assert told["loaded"][0]["source"] == "hot @ 1" and told["loaded"][-1]["source"] == "concepts/tokens @ 1"
+    project.page(".manifest.json", "{broken")
+    assert run("context", "tokens", "--vault", str(project.wiki), "--json")[0] == 0
+
+
 def test_the_api_gives_the_report_by_name(project: Project) -> None:
     report = lint_by_name(project.root, lint=lint_wiki)
     assert report.to_json()["ok"] is True and report.to_json()["score"] == 100

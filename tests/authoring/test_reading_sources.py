@@ -138,6 +138,7 @@ def test_html_keeps_what_a_reader_sees_and_nothing_that_runs() -> None:
         ("<div></b></i></ul></li>text</div>", "text\n"),
         ("<script>a</script >b<script>never closed", "b\n"),
         ("<style><p>x</style>y", "y\n"),
+        ("<svg><title>drawn</title></svg><p>x", "x\n"),
         ("plain &lt;b&gt; &#x41; &nbsp;x", "plain <b> A x\n"),
         ("<p>a <b hidden>x</b> c", "a  c\n"),
         ("<table><tr><td>out<table><tr><td>in</table><td>more</table>", None),

@@ -81,7 +81,7 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Open an element."""
-        if tag == "title" and not self.title:
+        if tag == "title" and not self.title and not self._hidden:
             self._title = []
             return
         if self._hidden and not self._closes_hidden(tag):

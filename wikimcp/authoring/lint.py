@@ -53,7 +53,10 @@ def lint_pages(reading: Reading, options: LintOptions) -> LintReport:
     if books is not None:
         tally.anchors += books.anchors
         found += books.findings
-    return make_report(in_order(found), len(reading.pages), tally, books)
+    notes = []
+    if skipped := reading.view.skipped_count:
+        notes.append(f"{skipped} files are not served, so they were not checked; `wikimcp status` names them")
+    return make_report(in_order(found), len(reading.pages), tally, books, notes=notes)
 
 
 Examine = Callable[[Callable[[Reading], LintReport]], LintReport]
@@ -71,7 +74,12 @@ def lint_wiki(workspace: Workspace, examine: Examine, options: LintOptions | Non
 
 
 def make_report(
-    found: Sequence[Finding], pages: int, tally: LinkTally, books: Books | None = None
+    found: Sequence[Finding],
+    pages: int,
+    tally: LinkTally,
+    books: Books | None = None,
+    *,
+    notes: Sequence[str] = (),
 ) -> LintReport:
     """Put findings, in order, under the keys of the report, with the score they give."""
     indexes = books.indexes if books else 0
@@ -80,13 +88,13 @@ def make_report(
     for finding in found:
         by_key.setdefault(finding.rule.key, []).append(finding)
     points, parts = score(by_key, measured)
-    notes = []
+    told = list(notes)
     if tally.unchecked:
-        notes.append(
+        told.append(
             f"{tally.unchecked} source anchors were not checked: set citations.source_roots to the folders "
             "that they are relative to"
         )
-    return LintReport(tuple(found), measured, points, parts, tuple(notes), compiled=books is not None)
+    return LintReport(tuple(found), measured, points, parts, tuple(told), compiled=books is not None)
 
 
 def _findings(reading: Reading, options: LintOptions, tally: LinkTally) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ GAP = Rule(
     "gap",
     "gaps",
     "note",
-    "Several pages link to one name that no page has.",
+    "Several pages link to a name that no page has, or no page speaks of a folder of sources.",
     "Write the page that they ask for.",
 )
 STALE = Rule(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from wikimcp.cli.parsing import UsageError, Verbs
+from wikimcp.cli.parsing import UsageError, Verbs, settings_flags
 from wikimcp.cli.show import print_json, print_table, print_text
 from wikimcp.cli.verbs import local_caller, opened, settings_of
+from wikimcp.cli.workspace_options import workspace_of
+from wikimcp.errors import WikimcpError
+from wikimcp.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from wikimcp.guide.context import LoadedContext
@@ -25,7 +28,7 @@ def add(verbs: Verbs) -> None:
         "load as little of the wiki as a question needs, level by level",
         prints="Prints what the question needs (L0 hot page, L1 index, L2 cluster, L3 page, or the link "
         "graph: decided by its form), with token counts and sources, and what is missing. --graph prints the "
-        "pages within two links of one.",
+        "pages within two links of one. Without a vault the compiled wiki of the project is read.",
         examples=[
             'wikimcp context "what changed lately?"                500 tokens: L0',
             'wikimcp context "how does the booking-service retry?" 1,000 tokens: L0 and that page',
@@ -73,6 +76,17 @@ def _check_bounds(arguments: argparse.Namespace) -> None:
         raise UsageError("--limit is 1 to 15 pages", hint="See `wikimcp graph around` for more.")
 
 
+def _settings(arguments: argparse.Namespace) -> Settings:
+    """Load the settings; where no vault is named, the compiled wiki of the project is the one."""
+    try:
+        workspace = workspace_of(arguments)
+    except WikimcpError:  # what is wrong with the books of a wiki is nothing to its reader
+        return settings_of(arguments)
+    return load_settings(
+        settings_flags(arguments), unnamed=workspace.wiki_root if workspace.initialised else None
+    )
+
+
 def _map(arguments: argparse.Namespace) -> LinkMap:
     from wikimcp.guide.link_map import link_map
 
@@ -80,7 +94,7 @@ def _map(arguments: argparse.Namespace) -> LinkMap:
         start = reading.resolve(arguments.graph)
         return link_map(reading, start, depth=arguments.depth, most=arguments.limit)
 
-    settings = settings_of(arguments)
+    settings = _settings(arguments)
     with opened(settings, vectors="none") as service:
         return service.examine(local_caller(settings), work)
 
@@ -96,7 +110,7 @@ def _loaded(arguments: argparse.Namespace) -> LoadedContext:
     def ranking(reading: Reading, asked: str) -> list[PageRecord]:
         return best_pages(reading, asked, ToolContext())
 
-    settings = settings_of(arguments)
+    settings = _settings(arguments)
     with opened(settings, vectors="floor") as service:
         return service.examine(
             local_caller(settings),
