@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic.alias_generators import to_camel
@@ -100,6 +101,7 @@ def _is_author(caller: Caller | None) -> bool:
     return caller is not None and SCOPE in caller.scopes
 
 
+@cache
 def _spec(tool: AnyAuthoringTool) -> ToolSpec:
     return ToolSpec(tool.name, tool.title, tool.description, input_schema_of(tool.params), None, tool.hints)
 
