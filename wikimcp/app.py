@@ -210,8 +210,9 @@ def build_authoring_service(settings: Settings, setup: AuthoringSetup, *, file_l
         file_links=file_links or settings.urls.file,
         allow_fetch=settings.authoring.allow_fetch,
         remembers=not settings.authoring.raw_roots,
+        cap_tokens=settings.answer_tokens,
     )
-    profile = AuthoringProfile(context, cap_tokens=settings.answer_tokens, on_close=index.close)
+    profile = AuthoringProfile(context, on_close=index.close)
     service = build_service(settings, extension=profile)
     if settings.vault != setup.wiki.vault:
         index.add_vault(service)

@@ -127,6 +127,20 @@ def test_a_conflict_comes_back_with_the_text_to_merge(talk: Talk) -> None:
     assert merged["status"] == "updated"
 
 
+def test_a_conflict_over_a_long_page_says_where_to_read_it(project: Project) -> None:
+    service = project.serve(answer_tokens=500)
+    try:
+        talk = Talk(service)
+        talk("wiki_record_insight", title="Mill", content="It grinds barley. " * 400)
+        conflict = talk("wiki_record_insight", title="Mill", content="Turns right.")
+        assert conflict["status"] == "conflict" and "current" not in conflict
+        assert "wiki_read_page" in conflict["notes"][0]
+        page = talk("wiki_read_page", page_path="concepts/mill.md")
+        assert page["contentHash"] == conflict["contentHash"]
+    finally:
+        service.close()
+
+
 def test_evidence_is_verified_against_the_wiki(talk: Talk) -> None:
     match = talk("wiki_search", query="valve", mode="search")["matches"][0]
     kept = talk(

@@ -146,6 +146,15 @@ def test_what_goes_wrong_is_said_in_one_line(run: Run, words: list[str], expecte
     assert not Path(".wiki").exists()
 
 
+def test_a_server_that_is_started_in_ones_home_makes_no_wiki_there(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(Path.cwd()))
+    code, out, err = run("serve", "--profile", "authoring")
+    assert (code, out) == (1, "") and "no project is named" in err
+    assert not Path(".wiki").exists()
+
+
 def test_another_workspace_and_wiki_root_can_be_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     made = asked(

@@ -55,7 +55,7 @@ def test_refresh_prints_what_changed_and_what_is_left_to_do(
     assert "+    resource: ../../src/tokens.py#L4-L5\n" in told["changes"][0]["diff"]
     assert main(["refresh"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("refreshed: 2 sources, 1 pages in ")
+    assert out.startswith("refreshed: 2 sources, 1 page in ")
     for fact in ("src/tokens.py#L4-L5", "stale pages", "folders without a page", "lib", "log.md"):
         assert fact in out
     assert main(["refresh", "--full"]) == 0

@@ -100,21 +100,14 @@ def record_insight(
     sources = checked_evidence(workspace, path, evidence, verify=verify)
     with transaction(workspace) as change:
         present = change.read_text(path)
-        status = "unchanged"
-        if present is None or not _says_the_same(present, insight, sources):
-            status = "recorded" if present is None else "updated"
-            text = _new_page(change, insight, sources) if present is None else None
-            if text is None:
-                assert present is not None
-                text = _changed_page(change, present, insight, sources)
-            was = read_page(change, path)
-            change.write(path, text, expect=content_hash)
-            if was is not None and was.listed:  # a proposed page stands in no index
-                regenerate_indexes(change)
-            # Everybody reads the log: it names the page by its hash, as no word of a proposed page may show.
-            verb = "Proposed" if status == "recorded" else "Changed"
-            digest = (change.digest(path) or "")[:16]
-            add_entry(change, "Insight", f"{verb} a {insight.category} (content_hash {digest}).")
+        if present is None:
+            status, text = "recorded", _new_page(change, insight, sources)
+        elif _says_the_same(present, insight, sources):
+            status, text = "unchanged", present
+        else:
+            status, text = "updated", _changed_page(change, present, insight, sources)
+        if status != "unchanged":
+            _write(change, path, text, insight, expect=content_hash)
     written = change.digest(path)
     assert written is not None
     return InsightReport(
@@ -127,6 +120,18 @@ def record_insight(
         notes=change.notes,
         dry_run=workspace.dry_run,
     )
+
+
+def _write(change: Transaction, path: str, text: str, insight: _Insight, *, expect: str | None) -> None:
+    """Plan the page with what follows from it in indexes and log."""
+    before = read_page(change, path)
+    change.write(path, text, expect=expect)
+    if before is not None and before.listed:  # as a proposed page it stands in no index any more
+        regenerate_indexes(change)
+    # Everybody reads the log: it names the page by its hash, as no word of a proposed page may show.
+    verb = "Proposed" if before is None else "Changed"
+    kind = f"an {insight.category}" if insight.category == "entity" else f"a {insight.category}"
+    add_entry(change, "Insight", f"{verb} {kind} (content_hash {(change.digest(path) or '')[:16]}).")
 
 
 def page_stem(title: str) -> str:

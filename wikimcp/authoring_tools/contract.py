@@ -74,9 +74,9 @@ Examine = Callable[[Callable[[Reading], Any]], Any]
 class AuthoringContext:
     """What a tool needs beside its arguments.
 
-    ``remembers``: whether raw roots and profile are those of the wiki's manifest, as none are set.
     ``file_links``: whether answers may hold ``file://`` addresses of this machine. ``allow_fetch``:
-    whether the operator lets sources be fetched from the web.
+    whether the operator lets sources be fetched from the web. ``remembers``: whether raw roots and profile
+    are those of the wiki's manifest, as none are set. ``cap_tokens`` is the size that an answer may have.
     """
 
     workspace: Workspace
@@ -86,6 +86,7 @@ class AuthoringContext:
     file_links: bool = False
     allow_fetch: bool = False
     remembers: bool = True
+    cap_tokens: int = 8_000
 
     def workspace_for(self, params: WriteParams) -> Workspace:
         """Return the workspace as a call asked for it. Raises WikiError for a manifest that is broken."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic.alias_generators import to_camel
@@ -19,10 +20,11 @@ from wikimcp.guide.specs import PromptSpec, ToolAnswer, ToolSpec
 from wikimcp.markdown.tokens import count_tokens
 from wikimcp.models import Caller
 from wikimcp.tools.arguments import bind_arguments
-from wikimcp.tools.rendering import compact_json, flatten, json_safe
+from wikimcp.tools.rendering import compact_json, flatten, json_safe, render_facts
 from wikimcp.tools.schemas import input_schema_of
 
 SCOPE = "author"
+Render = Callable[[Mapping[str, Any]], str]
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 
 
@@ -33,11 +35,9 @@ class AuthoringProfile:
         self,
         context: AuthoringContext,
         *,
-        cap_tokens: int = 8_000,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self._context = context
-        self._cap_tokens = cap_tokens
         self._on_close = on_close
 
     def tools(self, caller: Caller | None) -> list[ToolSpec]:
@@ -50,14 +50,15 @@ class AuthoringProfile:
         if tool is None or not _is_author(caller):
             raise NotFound(f"no tool named {name[:60]!r}", hint="See the list of tools.")
         params, notes = bind_arguments(tool, arguments)
+        render = tool.render
         try:
             report = tool.run(params, self._context)
         except Conflict as conflict:
-            report = conflict_report(conflict)
+            report, render = conflict_report(conflict), render_facts
         shown = wire_form(report)
         if notes:
             shown["notes"] = [*notes, *shown.get("notes", [])]
-        return _fitted(tool, shown, self._cap_tokens)
+        return _fitted(name, render, shown, self._context.cap_tokens)
 
     def prompts(self, caller: Caller | None) -> list[PromptSpec]:
         """Return the prompts for an author; nobody else has any."""
@@ -100,15 +101,16 @@ def _is_author(caller: Caller | None) -> bool:
     return caller is not None and SCOPE in caller.scopes
 
 
+@cache
 def _spec(tool: AnyAuthoringTool) -> ToolSpec:
     return ToolSpec(tool.name, tool.title, tool.description, input_schema_of(tool.params), None, tool.hints)
 
 
-def _fitted(tool: AnyAuthoringTool, shown: dict[str, Any], cap_tokens: int) -> ToolAnswer:
+def _fitted(name: str, render: Render, shown: dict[str, Any], cap_tokens: int) -> ToolAnswer:
     """Cut the longest lists until both channels are within the cap; what is gone is noted."""
     whole = {key: len(value) for key, value in shown.items() if isinstance(value, list)}
     while True:
-        answer = ToolAnswer(_text(tool, shown), shown)
+        answer = ToolAnswer(_text(render, shown), shown)
         size = max(count_tokens(compact_json(shown)), count_tokens(answer.text))
         longest = max(
             (key for key in whole if key != "notes" and len(shown[key]) > 0),
@@ -117,9 +119,13 @@ def _fitted(tool: AnyAuthoringTool, shown: dict[str, Any], cap_tokens: int) -> T
         )
         if size <= cap_tokens:
             return answer
+        if longest is None and "current" in shown:
+            note = "the page is too long to show here: read it with wiki_read_page, then write again"
+            shown = {**{key: value for key, value in shown.items() if key != "current"}, "notes": [note]}
+            continue
         if longest is None:
             raise TooLarge(
-                f"the answer of {tool.name} needs more than the cap of {cap_tokens:,} tokens",
+                f"the answer of {name} needs more than the cap of {cap_tokens:,} tokens",
                 hint="Ask for less, or raise the answer cap in the settings.",
             )
         kept = min(len(shown[longest]) * cap_tokens // size, len(shown[longest]) - 1)
@@ -128,7 +134,7 @@ def _fitted(tool: AnyAuthoringTool, shown: dict[str, Any], cap_tokens: int) -> T
         shown = {**shown, longest: shown[longest][:kept], "notes": [*others, note]}
 
 
-def _text(tool: AnyAuthoringTool, shown: Mapping[str, Any]) -> str:
+def _text(render: Render, shown: Mapping[str, Any]) -> str:
     facts = {key: value for key, value in shown.items() if key != "notes"}
-    lines = [tool.render(facts), *(f"note: {flatten(note)}" for note in shown.get("notes", []))]
+    lines = [render(facts), *(f"note: {flatten(note)}" for note in shown.get("notes", []))]
     return "\n".join(lines)

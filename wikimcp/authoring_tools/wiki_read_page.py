@@ -18,7 +18,7 @@ from wikimcp.markdown.tokens import count_tokens
 from wikimcp.tools.contract import Params
 from wikimcp.tools.rendering import boundary, bounded, render_facts
 
-_MOST_TOKENS = 5_000
+_SHARE = 0.6  # of an answer that the text may take: the facts need room, and JSON writes it longer
 
 
 class ReadPageParams(Params):
@@ -46,7 +46,7 @@ def run(params: ReadPageParams, context: AuthoringContext) -> Mapping[str, Any]:
     page = read_page(DiskFiles(workspace), path) if path.lower().endswith(PAGE_SUFFIXES) else None
     if page is None:
         return {"found": False, "page": path}
-    text, last, cut = _part(page.text, params.from_line)
+    text, last, cut = _part(page.text, params.from_line, most=int(context.cap_tokens * _SHARE))
     facts = page_facts(workspace, load_manifest(workspace), page, links=context.file_links)
     return {
         "found": True,
@@ -68,17 +68,17 @@ def render(facts: Mapping[str, Any]) -> str:
     return f"{render_facts(about)}\n{bounded(text, boundary([text]))}"
 
 
-def _part(text: str, first: int) -> tuple[str, int, bool]:
-    """Return as many whole lines from ``first`` on as fit, the last of them, and whether one was cut."""
+def _part(text: str, first: int, *, most: int) -> tuple[str, int, bool]:
+    """Return whole lines from ``first`` on, ``most`` tokens of them, the last one, and whether it was cut."""
     lines = text.splitlines(keepends=True)
     kept: list[str] = []
-    left = _MOST_TOKENS
+    left = most
     for line in lines[first - 1 :]:
         cost = count_tokens(line)
         if cost > left:
             if kept:
                 break
-            return line[: _MOST_TOKENS * 2], first, True
+            return line[: most * 2], first, True
         kept.append(line)
         left -= cost
     return "".join(kept), first + max(len(kept), 1) - 1, False

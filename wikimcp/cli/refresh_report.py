@@ -52,7 +52,8 @@ def show_changes(changes: Sequence[Mapping[str, Any]], *, dry_run: bool) -> None
 def _first_line(report: Mapping[str, Any]) -> str:
     seconds = sum(report["seconds"].values())
     took = f" in {seconds:.2f} s" if seconds else ""
-    return f"{report['status']}: {report['sources']:,} sources, {report['pages']:,} pages{took}"
+    counts = (f"{report[what]:,} {what if report[what] != 1 else what[:-1]}" for what in ("sources", "pages"))
+    return f"{report['status']}: {', '.join(counts)}{took}"
 
 
 def _changed(report: Mapping[str, Any]) -> Iterable[Sequence[str]]:
