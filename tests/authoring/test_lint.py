@@ -183,6 +183,16 @@ def test_files_that_are_not_served_are_counted_in_a_note(tmp_path: Path) -> None
         assert [note[:25] for note in lint(wiki).notes] == ["1 files are not served, so"[:25]]
 
 
+def test_links_in_frontmatter_are_told_where_they_open_each_at_its_own_place(tmp_path: Path) -> None:
+    head = "---\ndate: a\nrelated: ['[[a]]', 'see [b](<c d.md>)', '![[a]]']\nmore: \"[x](a) [[zz]]\"\n---\n[[a]]\n"
+    with served(put(tmp_path / "v", {"p.md": head})) as wiki:
+        found = places(lint(wiki), "broken_links")
+    assert found == [
+        ("W001", "p.md", line, column)
+        for line, column in ((3, 12), (3, 25), (3, 42), (4, 8), (4, 15), (6, 1))
+    ]
+
+
 def test_an_empty_vault_page_and_odd_files_break_nothing(tmp_path: Path) -> None:
     vault = put(
         tmp_path / "v",

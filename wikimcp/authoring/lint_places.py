@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 
 from wikimcp.index.records import PageRecord
@@ -11,7 +10,6 @@ from wikimcp.markdown.publication import fold_key
 from wikimcp.markdown.tokens import LineIndex
 from wikimcp.models import Link, Section
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _UPDATED = ("updatedat", "lastupdated", "updated", "generated")
 Place = tuple[int, int]
 """Line and column, both from 1; column 0 means the line as a whole."""
@@ -47,11 +45,12 @@ class Places:
         if key < 0:
             return link.line or 1, 0
         asked = (link.prop, link.target)
-        found = self.text.find(link.target, self._looked.get(asked, key), self.front.body_start)
-        if found < 0 or not link.target:
+        found = self._written(link.target, self._looked.get(asked, key))
+        if found is None:
             return self._lines.line(key), 0
-        self._looked[asked] = found + len(link.target)
-        return self.at(self._opening(found))
+        start, end = found
+        self._looked[asked] = end
+        return self.at(start)
 
     def of_key(self, *keys: str) -> Place:
         """Return where the first of some frontmatter keys (folded) stands; line 1 when none does."""
@@ -73,14 +72,16 @@ class Places:
     def _key(self, name: str) -> int:
         return self.front.positions.get(name, -1)
 
-    def _opening(self, offset: int) -> int:
-        """Return where the brackets before a target open, when they stand right before it."""
-        for mark in ("![[", "[["):
-            if self.text.startswith(mark, offset - len(mark)):
-                return offset - len(mark)
-        return offset
-
-
-def line_count(text: str) -> int:
-    """Return how many lines a text has."""
-    return len(_LINE_END.findall(text)) + (not text.endswith(("\n", "\r")) and bool(text))
+    def _written(self, target: str, start: int) -> tuple[int, int] | None:
+        """Return where a link to a target opens in the frontmatter from ``start`` on, and where it ends."""
+        found = [
+            (place, place + len(mark) + len(target))
+            for mark in ("[[", "](", "](<")
+            if target and (place := self.text.find(f"{mark}{target}", start, self.front.body_start)) >= 0
+        ]
+        if not found:
+            return None
+        place, end = min(found)
+        if self.text.startswith("]", place):
+            place = max(self.text.rfind("[", start, place), start)
+        return (place - 1 if self.text[place - 1] == "!" else place), end
