@@ -123,7 +123,8 @@ class WikiAgainstModel(RuleBasedStateMachine):
     @rule(data=st.data())
     def read_a_page_part_by_part(self, data: st.DataObject) -> None:
         slug = data.draw(st.sampled_from(sorted(self.public())))
-        joined, cursor = "", {}
+        joined = ""
+        cursor: dict[str, str] = {}
         while True:
             (part,) = self.wiki.call("read_pages", slugs=[slug], **cursor)["pages"]
             joined += part["content"]

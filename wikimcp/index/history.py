@@ -156,7 +156,7 @@ class GitHistory:
             goes_on = bool(old) and meta.get("prefix") == repository.prefix
             if not head or not goes_on or not repository.follows(old, head, stop=stop, seconds=_STEP_SECONDS):
                 for table in _TABLES:
-                    connection.execute(f"DELETE FROM {table}")
+                    connection.execute(f"DELETE FROM {table}")  # nosec B608 # a constant
                 old = ""
             if head:
                 commits = repository.commits(old, head, stop=stop, seconds=_PASS_SECONDS)

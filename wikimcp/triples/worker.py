@@ -189,7 +189,7 @@ class WorkerStore:
         mine, its = socket.socketpair()
         with its:
             try:
-                self._process = subprocess.Popen(
+                self._process = subprocess.Popen(  # nosec B603 # our own words, no shell
                     [*self._command, str(its.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,  # the protocol's stream is the server's alone
