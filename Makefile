@@ -16,7 +16,7 @@ given    = $(if $(filter file,$(origin $(1))),,--$(2) "$($(1))")
 CHECKS  := $(VENV)/.installed-checks-$(subst $(comma),-,$(EXTRAS))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types format fuzz bench eval conformance clean
+.PHONY: help demo test lint types format bandit audit fuzz bench eval conformance load clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,15 @@ format: $(CHECKS) ## let ruff put the code in form
 
 types: $(CHECKS) ## mypy --strict over package, tests and benchmarks
 	$(BIN)/mypy wikimcp tests benchmarks
+
+bandit: $(CHECKS) ## bandit over the package; every exception stands beside its line with its reason
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive wikimcp
+
+audit: $(CHECKS) ## known vulnerabilities of what is installed (where no advisories can be had, it says so)
+	@$(BIN)/python .ci/audit.py
+
+load: $(CHECKS) ## many clients over HTTP beside the slowest one (LOAD="--seconds 60 --clients 64")
+	$(BIN)/python -m benchmarks.load $(LOAD)
 
 fuzz: $(CHECKS) ## mutated pages through every dialect (bounded: FUZZ="--pages 2000 --seed 7")
 	$(BIN)/python -m benchmarks.fuzz $(call given,CORPUS,corpus) $(FUZZ)

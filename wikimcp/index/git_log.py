@@ -255,7 +255,7 @@ def _started(
     command: Sequence[str], folder: Path, env: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
     try:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # nosec B603 # our own words, no shell
             command,
             cwd=folder,
             env=dict(env),

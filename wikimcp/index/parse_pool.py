@@ -7,7 +7,7 @@ and ends when its parent closes the pipe or dies. The parent parses too while it
 from __future__ import annotations
 
 import os
-import pickle
+import pickle  # nosec B403 # see where it is loaded
 import selectors
 import struct
 import subprocess
@@ -78,7 +78,7 @@ class _Worker:
     """A child process and the batches it was sent and has not answered."""
 
     def __init__(self, adapter: VaultAdapter, analyze: PageAnalysis) -> None:
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # nosec B603 # our own words, no shell
             # -P: nothing that lies in the current folder, perhaps a vault, is ever imported.
             [sys.executable, "-P", "-c", "from wikimcp.index.parse_pool import work; work()"],
             stdin=subprocess.PIPE,
@@ -145,4 +145,4 @@ def _read_frame(stream: IO[bytes]) -> Any:  # noqa: ANN401 - frames are of sever
     if len(header) < _LENGTH.size:
         raise EOFError
     (length,) = _LENGTH.unpack(header)
-    return pickle.loads(stream.read(length))
+    return pickle.loads(stream.read(length))  # nosec B301 # from our own child or parent alone
