@@ -88,7 +88,7 @@ def kept_facts(connection: sqlite3.Connection) -> dict[str, str]:
 def forget_history(connection: sqlite3.Connection) -> None:
     """Empty the tables of a history that has to be read from its start."""
     for table in _OF_A_HISTORY:
-        connection.execute(f"DELETE FROM {table}")
+        connection.execute(f"DELETE FROM {table}")  # nosec B608 # a constant
 
 
 def note_head(connection: sqlite3.Connection, repository: Repository, head: str, left: TimeLeft) -> None:

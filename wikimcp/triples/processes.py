@@ -106,7 +106,7 @@ class ForkingWorker(_Process):
         mine, its = socket.socketpair()
         with its:
             try:
-                process = subprocess.Popen(
+                process = subprocess.Popen(  # nosec B603 # our own words, no shell
                     [*command, str(its.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,  # the protocol's stream is the server's alone
@@ -184,7 +184,9 @@ class PlainWorker(_Process):
     @classmethod
     def start(cls, command: Sequence[str]) -> Self:
         """Start the process with two pipes."""
-        process = subprocess.Popen([*command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(  # nosec B603 # our own words, no shell
+            [*command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         assert process.stdin is not None and process.stdout is not None
         return cls(process, frames.PipeWire(process.stdout, process.stdin))
 
