@@ -208,8 +208,8 @@ def check_line(line: bytes) -> dict[str, Any]:
     if ("result" in message) == ("error" in message):
         raise BenchError(f"neither a result nor an error: {line[:300]!r}")
     if "error" in message:
-        error = message["error"]
-        if not isinstance(error.get("code"), int) or not isinstance(error.get("message"), str):
+        told = message["error"]
+        if not isinstance(told.get("code"), int) or not isinstance(told.get("message"), str):
             raise BenchError(f"an error without code and message: {line[:300]!r}")
     elif not isinstance(message.get("id"), str | int):
         raise BenchError(f"a result for nobody: {line[:300]!r}")

@@ -44,7 +44,8 @@ class WikiAgainstModel(RuleBasedStateMachine):
         self.wiki = LiveWiki(self.folder, answer_tokens=CAP)
         self.model: dict[str, tuple[str, str, bool]] = {}
         self.walks: dict[str, Any] = {}
-        self.write("a.md", "barley", True, 3)
+        for number, path in enumerate(PATHS[:5]):
+            self.write(path, WORDS[number % len(WORDS)], True, 3)
 
     def teardown(self) -> None:
         if hasattr(self, "wiki"):
@@ -86,15 +87,19 @@ class WikiAgainstModel(RuleBasedStateMachine):
     # Lists, part by part
 
     @precondition(lambda self: self.public())
-    @rule(tool=st.sampled_from(sorted(LISTS)), limit=st.integers(1, 4))
-    def begin_a_list(self, tool: str, limit: int) -> None:
+    @rule(data=st.data(), tool=st.sampled_from(sorted(LISTS)), limit=st.integers(1, 2), still=st.booleans())
+    def walk_a_list(self, data: st.DataObject, tool: str, limit: int, still: bool) -> None:
+        """Go from part to part, with edits in between unless all is to stay ``still``."""
         self.walks[tool] = {"limit": limit, "found": [], "cursor": "", "model": dict(self.model)}
         self._step(tool)
-
-    @precondition(lambda self: self.walks and self.public())
-    @rule(data=st.data())
-    def go_on_with_a_list(self, data: st.DataObject) -> None:
-        self._step(data.draw(st.sampled_from(sorted(self.walks))))
+        while tool in self.walks:
+            if not still and data.draw(st.booleans()):
+                word, public = data.draw(st.sampled_from(WORDS)), data.draw(st.booleans())
+                self.write(data.draw(st.sampled_from(PATHS)), word, public, 1)
+            if not self.public():
+                self.walks.clear()  # a vault without pages has no tools
+                return
+            self._step(tool)
 
     def _step(self, tool: str) -> None:
         walk, (items, name) = self.walks[tool], LISTS[tool]
@@ -165,7 +170,7 @@ class WikiAgainstModel(RuleBasedStateMachine):
 
 TestWikiAgainstModel = WikiAgainstModel.TestCase
 TestWikiAgainstModel.settings = settings(
-    max_examples=10, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
