@@ -203,13 +203,22 @@ class _Rows:
         self.add(GraphNode(f"source:{path}", path, "source"), "cites", metadata)
 
     def parents(self) -> None:
-        """Add ``parent_of`` along the whole chain of a dotted name; a note that is not there is a stub."""
+        """Add ``parent_of`` along the whole chain of a dotted name; a note that is not there is a stub.
+
+        The note beside the page comes first, then one of the same folder in its slug, then one of any vault.
+        """
         folder, slash, name = self.page.slug.rpartition("/")
+        if slash and name in self.naming.slugs:  # the folder only tells it from its namesake
+            folder, slash = "", ""
+        place = self.page.path.rpartition("/")[0]
         below, parts = self.own, name.split(".")
         for length in range(len(parts) - 1, 0, -1):
-            above = f"{folder}{slash}{'.'.join(parts[:length])}"
-            if above in self.naming.slugs:
-                node = page_id(above)
+            dotted = ".".join(parts[:length])
+            above = f"{folder}{slash}{dotted}"
+            beside = self.naming.resolver.at(f"{place}/{dotted}" if place else dotted)
+            found = beside or next((slug for slug in (above, dotted) if slug in self.naming.slugs), "")
+            if found:
+                node = page_id(found)
             else:
                 stub = unknown(above, stub=True)
                 self.nodes.setdefault(stub.id, stub)
