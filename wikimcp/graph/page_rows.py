@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from wikimcp.graph.predicates import property_relation
-from wikimcp.graph.resolve import LinkResolver, LinkTarget, fold
+from wikimcp.graph.resolve import LinkResolver, LinkTarget, fold, joined_path
 from wikimcp.markdown.links import is_issue_key
 from wikimcp.models import GraphEdge, GraphNode, Link, LinkKind
 
@@ -158,10 +158,20 @@ class _Rows:
         if self.naming.hierarchy and link.prop == "tags":
             return None  # a tag without a note of its own: it is a node already
         if found.attachment or link.kind is LinkKind.ATTACHMENT:
-            return GraphNode(f"source:{link.target}", link.target, "attachment")
+            name = self.file(link.target, found.attachment)
+            return GraphNode(f"source:{name}", name, "attachment")
         if not self.naming.stubs:
             metadata["resolved"] = False
         return unknown(link.target, stub=self.naming.stubs)
+
+    def file(self, written: str, found: str) -> str:
+        """Return the name of a file: its path where the link gives it from the page or the root, else as written.
+
+        So one file is one node and files of one name in several folders are several. Where a file was found
+        by its name alone its folder is not told, as nobody may see a page of that folder.
+        """
+        place = joined_path(self.page.path.rpartition("/")[0], written)
+        return found if found in (place, written.lstrip("/")) and found else written
 
     def named(self, relation: str, name: str, key: str = "") -> None:
         """Add the relation to what a property names, with or without the brackets of a link."""

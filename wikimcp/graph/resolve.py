@@ -171,7 +171,7 @@ class LinkResolver:
             return name[:-1]
         if not markdown:
             return ""
-        inside = _join("" if name.startswith("/") else folder, name)
+        inside = joined_path("" if name.startswith("/") else folder, name)
         for stem in _FOLDER_PAGES if inside is not None else ():
             path = f"{inside}/{stem}" if inside else stem
             if path == name.lstrip("/"):
@@ -183,7 +183,7 @@ class LinkResolver:
     def _by_path(self, markdown: bool, folder: str, name: str) -> Resolution | None:
         """Resolve relative paths, paths from the root, and the same with case folded."""
         relative = name.startswith(("./", "../"))
-        joined = _join(folder, name)
+        joined = joined_path(folder, name)
         tries = [joined] if relative else [joined, name] if markdown else [name]
         if name.startswith("/"):
             tries = [name.lstrip("/")]
@@ -232,7 +232,7 @@ class LinkResolver:
         return UNRESOLVED
 
     def _attachment(self, folder: str, target: str) -> Resolution:
-        for path in (_join(folder, target), target.lstrip("/")):
+        for path in (joined_path(folder, target), target.lstrip("/")):
             if path and path in self._files:
                 return Resolution(via="attachment", attachment=path)
         ending = "/" + fold(target.lstrip("/"))
@@ -257,8 +257,8 @@ def _choose(pages: Sequence[LinkTarget], folder: str, via: str) -> Resolution:
     return Resolution(best.slug, via, equal if len(equal) > 1 else ())
 
 
-def _join(folder: str, name: str) -> str | None:
-    """Join a relative target to a folder; None when it climbs out of the vault."""
+def joined_path(folder: str, name: str) -> str | None:
+    """Join a relative target to a folder of the vault; None when it climbs out of it."""
     parts = [part for part in folder.split("/") if part]
     for part in name.split("/"):
         if part == "..":
