@@ -175,7 +175,9 @@ def test_names_and_shown_texts_of_wikilinks() -> None:
         "A",
         "[[A]] and more",
     ]
-    assert [target_name(text) for text in ["[a](b/My%20C.md#d)", "[a](<c.md>)", "[a](https://x.test/%20#y)"]] == [
+    assert [
+        target_name(text) for text in ["[a](b/My%20C.md#d)", "[a](<c.md>)", "[a](https://x.test/%20#y)"]
+    ] == [
         "b/My C.md",
         "c.md",
         "https://x.test/%20#y",

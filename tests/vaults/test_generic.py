@@ -35,7 +35,9 @@ def test_the_address_of_a_page_on_a_site_leads_to_its_file(tmp_path: Path) -> No
 
 
 def test_a_markdown_link_in_a_property_names_one_page(tmp_path: Path) -> None:
-    head = "---\nrelated: ['[Other](b/My%20Page.md#x)', '[[c]]']\nsources: '[Paper](https://x.test/p#y)'\n---\n"
+    head = (
+        "---\nrelated: ['[Other](b/My%20Page.md#x)', '[[c]]']\nsources: '[Paper](https://x.test/p#y)'\n---\n"
+    )
     with served(put(tmp_path, {"a.md": head, "b/My Page.md": "# B\n", "c.md": "# C\n"})) as wiki:
         edges = wiki.service.graph(Caller())["edges"]
         assert sorted((edge["relation"], edge["target"]) for edge in edges if edge["source"] == "page:a") == [

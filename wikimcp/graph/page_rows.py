@@ -165,7 +165,7 @@ class _Rows:
         return unknown(link.target, stub=self.naming.stubs)
 
     def file(self, written: str, found: str) -> str:
-        """Return the name of a file: its path where the link gives it from the page or the root, else as written.
+        """Return the name of a file: its path where a link gives it from page or root, else as written.
 
         So one file is one node and files of one name in several folders are several. Where a file was found
         by its name alone its folder is not told, as nobody may see a page of that folder.

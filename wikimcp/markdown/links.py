@@ -123,7 +123,7 @@ def frontmatter_links(data: Mapping[str, Any], positions: Mapping[str, int], lin
 
 
 def target_name(text: str) -> str:
-    """Return the page a property's value names: the target of ``[[X#h|y]]`` or ``[y](X#h)``, else the text."""
+    """Return the page a value names: the target of ``[[X#h|y]]`` or ``[y](X#h)``, else the text itself."""
     text = text.strip()
     if match := _TARGET_IN_BRACKETS.fullmatch(text):
         return match[1].strip()
