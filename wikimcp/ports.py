@@ -73,6 +73,9 @@ class VaultAdapter(Protocol):
     def parse(self, content: FileContent) -> ParsedPage:
         """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
 
+    def holds(self, path: str) -> bool:
+        """Say whether the root (not the source root) has a file or folder that no setting keeps back."""
+
     def sidecars(self) -> tuple[FileStamp, ...]:
         """Stat the graph sidecars that are served now; their paths are relative to the root."""
 

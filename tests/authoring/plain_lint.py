@@ -193,7 +193,8 @@ class PlainLint:
             return heading in page.body
         rows = re.findall(r"^#{1,6} +(.+?)\s*#*$", page.text, re.MULTILINE)
         plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)|[*_`]", r"\1", row) for row in rows]
-        return _fold(heading.rpartition("#")[2]) in map(_fold, plain)
+        bare = [re.sub(r"[^\w\s-]", "", row) for row in plain]  # as code hosts write anchors
+        return _fold(heading.rpartition("#")[2]) in map(_fold, plain + bare)
 
     def counts(self) -> dict[str, int]:
         """Return the counts under the keys of a report."""

@@ -176,6 +176,29 @@ def test_every_dialect_is_linted_and_every_finding_stands_on_a_line_of_its_page(
             assert not any("machine" in row.message for row in found.by_key["broken_links"])
 
 
+def test_a_link_to_a_file_beside_the_folder_of_the_pages_is_whole(tmp_path: Path) -> None:
+    text = "---\nsources: ['[[raw/b.pdf]]', '[[raw/gone.pdf]]']\n---\n# C\n\n[1](../../raw/a.md) [2](../../raw/gone.md) "
+    text += "[3](../../keep/k.md) [4](../../../out.md) [5](../../raw/) [6](../../away.md)\n"
+    files = {
+        "wiki/index.md": "# I\n\n[[c]]\n",
+        "wiki/concepts/c.md": text,
+        "raw/a.md": "# A\n",
+        "raw/b.pdf": "B",
+    }
+    put(tmp_path, {"out.md": "# Out\n"})
+    vault = put(tmp_path / "v", {**files, "keep/k.md": "# K\n"})
+    (vault / "away.md").symlink_to(tmp_path / "out.md")
+    with served(vault, private=["keep/**"]) as wiki:
+        broken = lint(wiki).by_key["broken_links"]
+    assert [finding.message.split("'")[1] for finding in broken] == [
+        "raw/gone.pdf",
+        "../../raw/gone.md",
+        "../../keep/k.md",
+        "../../../out.md",
+        "../../away.md",
+    ]
+
+
 def test_files_that_are_not_served_are_counted_in_a_note(tmp_path: Path) -> None:
     vault = put(tmp_path / "v", {"a.md": "[[b]]\n", "b.md": "[[a]]\n"})
     (vault / "image.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")

@@ -270,12 +270,14 @@ def test_b113_files_of_one_name_that_are_no_notes_make_nothing_ambiguous(tmp_pat
         "* [[a]]\n#+begin_src\n[[b]]\n* no heading\n#+end_src\n",
         "* [[a]] =[[b]]= ~[[c]]~\n",
         "* [[a]]\n# a comment [[b]]\n",
+        "* [[a]]\n: as it stands [[b]] #c\n  : [[d]]\n:\n",
         "* [[a]]\n#+BEGIN_COMMENT\n[[b]]\n#+END_COMMENT\n",
     ],
 )
 def test_no_link_and_no_heading_comes_from_code_or_comments_of_an_org_file(tmp_path: Path, text: str) -> None:
     page = only_page(put(tmp_path, {"logseq/config.edn": "{}", "pages/p.org": text}))
     assert [link.target for link in page.body.links] == ["a"]
+    assert page.body.tags == ()
     assert len(page.body.sections) == 1
 
 

@@ -81,6 +81,20 @@ def test_a_page_gives_every_kind_of_row(wiki: LiveWiki) -> None:
     assert shown["external:GH-42"] == "external"
 
 
+def test_one_file_is_one_node_however_pages_write_the_way_to_it(wiki: LiveWiki) -> None:
+    for file in ("x/i/p.png", "y/i/p.png", "keep/only.png"):
+        wiki.write(file, "picture")
+    wiki.write("x/a.md", "![](i/p.png) ![[x/i/p.png]] ![](/x/i/p.png) ![](../y/i/p.png) ![[only.png]]\n")
+    wiki.write("y/b.md", "![](i/p.png) ![](./i/p.png) ![](i/gone.png)\n")
+    assert {edge for edge in edges(wiki) if edge[0] in ("page:x/a", "page:y/b")} == {
+        ("page:x/a", "links_to", "source:x/i/p.png"),
+        ("page:x/a", "links_to", "source:y/i/p.png"),
+        ("page:x/a", "links_to", "source:only.png"),
+        ("page:y/b", "links_to", "source:y/i/p.png"),
+        ("page:y/b", "links_to", "source:i/gone.png"),
+    }
+
+
 def test_a_node_row_has_the_shape_of_the_contract(wiki: LiveWiki) -> None:
     wiki.write("people/ana.md", "---\naliases: [A. Ruiz]\nsummary: Runs the mill.\n---\n# Ana\n")
     payload = wiki.service.graph(ANYBODY)

@@ -64,7 +64,7 @@ def test_a_link_keeps_kind_target_fragment_and_label(
 
 
 @pytest.mark.parametrize(
-    "text", ["[a]()", "[a](<>)", "[a]({{base}}/x)", "[[a\nb]]", "[[a]", "[a] (b)", "((not-a-uuid))"]
+    "text", ["[a]()", "[a](<>)", "[a](#)", "[a]({{base}}/x)", "[[a\nb]]", "[[a]", "[a] (b)", "((not-a-uuid))"]
 )
 def test_what_leads_nowhere_is_no_link(text: str) -> None:
     assert parse_body(text).links == ()
@@ -155,6 +155,7 @@ def test_block_ids_end_a_block() -> None:
         ("$#x$ `#y` <a href='#z'>t</a>", ()),
         ("<pre>#x</pre> <!-- #y --> %% #z %% {{< tag #w >}}", ()),
         ("## Head {#a}\n## Head { #b }\n## Head { .c #d }", ()),
+        ("## Head {: #a .b }\n## Head {/* #c */}\n\nWords\n{: .d #e}\n\n{: #f} {:.g #h}", ()),
         ("[x]: #y\n[z]: <#w>", ()),
     ],
 )
@@ -174,4 +175,12 @@ def test_names_and_shown_texts_of_wikilinks() -> None:
         "A",
         "[[A]] and more",
     ]
+    assert [
+        target_name(text) for text in ["[a](b/My%20C.md#d)", "[a](<c.md>)", "[a](https://x.test/%20#y)"]
+    ] == [
+        "b/My C.md",
+        "c.md",
+        "https://x.test/%20#y",
+    ]
+    assert [target_name(text) for text in ["[a](#b)", "[a](b.md), too"]] == ["[a](#b)", "[a](b.md), too"]
     assert display_text("see [[A|b]] and ![[C#d]]") == "see b and C#d"

@@ -58,6 +58,20 @@ def test_an_anchor_as_a_link_writes_it_names_its_heading_everywhere(tmp_path: Pa
             assert page["citation"]["lines"][0] == line
 
 
+def test_an_anchor_may_leave_punctuation_out_as_code_hosts_do_or_put_a_dash(tmp_path: Path) -> None:
+    setup = "# A\n\n## What's new? (v2.0)\n\n## foo.bar\n\n## foo/bar\n\n## Q & A\n\n## R&D -- do_it\n"
+    there = "whats-new-v20 what-s-new-v2-0 foobar foobar-1 foo-bar-1 q--a rd----do_it top L3-L9 :~:text=new"
+    links = " ".join(f"[x](setup.md#{name})" for name in [*there.split(), "foobar-2", "whatsnew"])
+    with served(put(tmp_path / "v", {"setup.md": setup, "home.md": links})) as wiki:
+        odd = [row["message"] for row in wiki.call("get_page", slug="home")["diagnostics"]]
+        assert odd == [f"'setup.md#{name}': setup has no such heading" for name in ("foobar-2", "whatsnew")]
+        (edge,) = [row for row in wiki.service.graph(OPERATOR)["edges"] if row["relation"] == "links_to"]
+        assert edge["metadata"]["missing_heading"] == ["foobar-2", "whatsnew"]
+        for anchor, line in (("whats-new-v20", 3), ("#foobar", 5), ("foobar-1", 7), ("#rd----do_it", 11)):
+            (page,) = wiki.call("read_pages", slugs=["setup"], heading=anchor)["pages"]
+            assert page["citation"]["lines"][0] == line
+
+
 def test_a_page_tells_its_odd_links_with_their_lines(wiki: Served) -> None:
     assert codes(wiki, "home") == [
         ("unresolved_link", 3),

@@ -69,6 +69,32 @@ def test_its_links_lead_where_dendron_leads_them(tmp_path: Path) -> None:
         assert wiki.found("two hundred degrees")[0] == "survey.2031"
 
 
+def test_each_vault_means_its_own_note_by_a_name_that_others_have_too(tmp_path: Path) -> None:
+    config = "vaults:\n- fsPath: a\n- fsPath: b\n- fsPath: c\n"
+    links = "[[x.y]] [[label|x.y#Deep]] ![[x.y#deep]]\n"
+    files = {"a/x.y.md": "# A\n", "b/x.y.md": "## Deep\n", "a/of.a.md": links, "b/of.b.md": links}
+    with served(put(tmp_path, {"dendron.yml": config, **files, "c/of.c.md": "[[x.y]]\n"})) as wiki:
+        assert [page for _, page in wiki.resolved("of.a")] == ["x.y", "x.y", "x.y"]
+        assert [page for _, page in wiki.resolved("of.b")] == ["b/x.y", "b/x.y", "b/x.y"]
+        assert wiki.call("get_page", slug="of.b").get("diagnostics", []) == []
+        (odd,) = wiki.call("get_page", slug="of.c")["diagnostics"]
+        assert odd["code"] == "ambiguous_link"
+        assert "x.y, b/x.y" in odd["message"]
+
+
+def test_the_hierarchy_of_a_note_is_that_of_its_own_vault(tmp_path: Path) -> None:
+    names = ("a/x", "b/x", "b/x.y", "b/x.y.z", "a/p.q", "b/p.q")
+    files = {f"{name}.md": "Words.\n" for name in names}
+    with served(put(tmp_path, {"dendron.yml": "vaults:\n- fsPath: a\n- fsPath: b\n", **files})) as wiki:
+        edges = [edge for edge in wiki.service.graph(Caller())["edges"] if edge["relation"] == "parent_of"]
+        assert sorted((edge["source"], edge["target"]) for edge in edges) == [
+            ("page:b/x", "page:x.y"),
+            ("page:x.y", "page:x.y.z"),
+            ("placeholder:p", "page:b/p.q"),
+            ("placeholder:p", "page:p.q"),
+        ]
+
+
 def note_with(folder: Path, text: str) -> list[tuple[str, str, str, str]]:
     page = only_page(put(folder, {"dendron.yml": "vaults:\n- fsPath: v\n  name: V\n", "v/a.md": text}))
     return [(link.kind.value, link.target, link.fragment, link.label) for link in page.body.links]

@@ -83,7 +83,7 @@ EXPECTED = {
             Area/Valve links_to Area/Pump
             Area/Valve embeds a.b
             Shown name links_to placeholder:A page nobody wrote
-            a.b links_to source:../assets/valve.png
+            a.b links_to source:assets/valve.png
             Workshop links_to 2031_02_03
             Workshop links_to Area/Valve
             Workshop links_to Area/Pump
@@ -108,7 +108,7 @@ EXPECTED = {
             "placeholder:tools": "stub",
             "placeholder:wood": "stub",
             "placeholder:iron": "stub",
-            "source:../assets/valve.png": "attachment",
+            "source:assets/valve.png": "attachment",
             "external:https://x.test/stone": "external",
             "tag:machine": "tag",
             "tag:spare parts": "tag",
@@ -140,7 +140,7 @@ EXPECTED = {
             main/notes/root links_to oven
             main/notes/root links_to oven.brick.door
             oven links_to oven.brick.door
-            oven links_to source:drawing.png
+            oven links_to source:main/notes/drawing.png
             oven links_to placeholder:not this form
             oven.brick.door links_to survey.2031
             oven.brick.door links_to oven
@@ -150,7 +150,7 @@ EXPECTED = {
             "placeholder:oven.brick": "stub",
             "placeholder:survey": "stub",
             "placeholder:not this form": "placeholder",
-            "source:drawing.png": "attachment",
+            "source:main/notes/drawing.png": "attachment",
         },
         headings=frozenset(("oven.brick.door#Hinge", "survey.2031#Heat")),
     ),
@@ -211,9 +211,9 @@ EXPECTED = {
             docs/my keys links_to README
             docs/my keys links_to placeholder:Keys nobody made
             docs/rules links_to README
-            docs/rules links_to source:plan.svg
+            docs/rules links_to source:docs/plan.svg
         """),
-        others={"placeholder:Keys nobody made": "placeholder", "source:plan.svg": "attachment"},
+        others={"placeholder:Keys nobody made": "placeholder", "source:docs/plan.svg": "attachment"},
         headings=frozenset(("README#Boat shed", "docs/rules#Rules", "docs/rules#Rules#Tools")),
     ),
 }

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from wikimcp.authoring.lint_compiled import Books, read_books, wikilink_findings
-from wikimcp.authoring.lint_links import LinkTally, gap_findings, link_findings, lone_findings
+from wikimcp.authoring.lint_links import (
+    LinkTally,
+    beside_the_pages,
+    gap_findings,
+    link_findings,
+    lone_findings,
+)
 from wikimcp.authoring.lint_pages import (
     duplicate_finding,
     field_findings,
@@ -102,6 +108,7 @@ def _findings(reading: Reading, options: LintOptions, tally: LinkTally) -> Itera
     topics = topic_pages(reading.pages)
     of_topic = {page.path for page in topics}
     repeated = same_titles(topics)
+    beyond = beside_the_pages(reading)
     yield from field_findings(topics, reading.frontmatters(), options.required, by_custom=books is None)
     for page in reading.pages:
         text = reading.passing_text(page)
@@ -112,7 +119,7 @@ def _findings(reading: Reading, options: LintOptions, tally: LinkTally) -> Itera
             places,
             tally,
             sources=options.sources,
-            leads_beyond=books.leads_beyond if books else None,
+            leads_beyond=books.leads_beyond if books else beyond,
         )
         yield from lone_findings(reading, page)
         yield from secret_findings(page, text, personal=books is not None)

@@ -5,6 +5,7 @@ All is told as the audience sees it: a link to a withheld page is one that leads
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from wikimcp.authoring.pages import SUPPORT
 from wikimcp.citations.anchors import SourceRoots, check_anchor, parse_anchor
 from wikimcp.citations.uri import parse_cite_uri
 from wikimcp.citations.verdict import Status
-from wikimcp.graph.resolve import fold, slug_form
+from wikimcp.graph.resolve import fold, joined_path, slug_form
 from wikimcp.index.link_diagnostics import odd_links
 from wikimcp.index.pins import Pin, pin_key
 from wikimcp.index.records import PageRecord
@@ -93,6 +94,26 @@ def link_findings(
     cited = [link for link in links if link.kind is LinkKind.CITATION]
     if cited:
         yield from _citation_findings(reading, page, places, tally, cited=cited, sources=sources)
+
+
+def beside_the_pages(reading: Reading) -> LeadsBeyond:
+    """Return what knows the files of a vault beside the folder of its pages, as the raw sources of a wiki.
+
+    They are linked to from the page or from the vault's root.
+    """
+    adapter = reading.view.adapter
+    folder = adapter.source_root.relative_to(adapter.root).as_posix()
+
+    def leads_there(page: PageRecord, link: Link) -> bool:
+        if folder == "." or not link.target:
+            return False
+        from_page = joined_path(posixpath.dirname(f"{folder}/{page.path}"), link.target)
+        places = {from_page, joined_path("", link.target)}
+        return any(
+            place and not f"{place}/".startswith(f"{folder}/") and adapter.holds(place) for place in places
+        )
+
+    return leads_there
 
 
 def _wanted_name(target: str) -> str:

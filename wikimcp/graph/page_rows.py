@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote
 
 from wikimcp.graph.predicates import property_relation
-from wikimcp.graph.resolve import LinkResolver, LinkTarget, fold
+from wikimcp.graph.resolve import LinkResolver, LinkTarget, fold, joined_path
 from wikimcp.markdown.links import is_issue_key
 from wikimcp.models import GraphEdge, GraphNode, Link, LinkKind
 
@@ -158,10 +158,20 @@ class _Rows:
         if self.naming.hierarchy and link.prop == "tags":
             return None  # a tag without a note of its own: it is a node already
         if found.attachment or link.kind is LinkKind.ATTACHMENT:
-            return GraphNode(f"source:{link.target}", link.target, "attachment")
+            name = self.file(link.target, found.attachment)
+            return GraphNode(f"source:{name}", name, "attachment")
         if not self.naming.stubs:
             metadata["resolved"] = False
         return unknown(link.target, stub=self.naming.stubs)
+
+    def file(self, written: str, found: str) -> str:
+        """Return the name of a file: its path where a link gives it from page or root, else as written.
+
+        So one file is one node and files of one name in several folders are several. Where a file was found
+        by its name alone its folder is not told, as nobody may see a page of that folder.
+        """
+        place = joined_path(self.page.path.rpartition("/")[0], written)
+        return found if found in (place, written.lstrip("/")) and found else written
 
     def named(self, relation: str, name: str, key: str = "") -> None:
         """Add the relation to what a property names, with or without the brackets of a link."""
@@ -203,13 +213,22 @@ class _Rows:
         self.add(GraphNode(f"source:{path}", path, "source"), "cites", metadata)
 
     def parents(self) -> None:
-        """Add ``parent_of`` along the whole chain of a dotted name; a note that is not there is a stub."""
+        """Add ``parent_of`` along the whole chain of a dotted name; a note that is not there is a stub.
+
+        The note beside the page comes first, then one of the same folder in its slug, then one of any vault.
+        """
         folder, slash, name = self.page.slug.rpartition("/")
+        if slash and name in self.naming.slugs:  # the folder only tells it from its namesake
+            folder, slash = "", ""
+        place = self.page.path.rpartition("/")[0]
         below, parts = self.own, name.split(".")
         for length in range(len(parts) - 1, 0, -1):
-            above = f"{folder}{slash}{'.'.join(parts[:length])}"
-            if above in self.naming.slugs:
-                node = page_id(above)
+            dotted = ".".join(parts[:length])
+            above = f"{folder}{slash}{dotted}"
+            beside = self.naming.resolver.at(f"{place}/{dotted}" if place else dotted)
+            found = beside or next((slug for slug in (above, dotted) if slug in self.naming.slugs), "")
+            if found:
+                node = page_id(found)
             else:
                 stub = unknown(above, stub=True)
                 self.nodes.setdefault(stub.id, stub)

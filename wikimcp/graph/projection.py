@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +26,7 @@ from wikimcp.graph.page_rows import (
 from wikimcp.graph.predicates import page_kind
 from wikimcp.graph.resolve import fold
 from wikimcp.graph.sidecar_ends import SidecarRows
-from wikimcp.markdown.anchors import anchor, numbered_anchors
+from wikimcp.markdown.anchors import anchor, may_name_heading, numbered_anchors
 from wikimcp.models import GraphEdge, GraphNode, Section
 
 _FOLDED = ("placeholder:", "tag:")  # names that mean the same in any case
@@ -208,7 +209,7 @@ def _put_headings(
             nodes[node.id] = node
             labels.setdefault(node.path, []).append(node.label)
         edges.update(((edge.source, edge.target, edge.relation), edge) for edge in part.edges)
-    return {path: {*map(anchor, found), *numbered_anchors(found)} for path, found in labels.items()}
+    return {path: {*chain.from_iterable(numbered_anchors(found))} for path, found in labels.items()}
 
 
 def _put(edges: dict[EdgeKey, GraphEdge], edge: GraphEdge) -> None:
@@ -243,7 +244,11 @@ def _mark_fragments(
         named = set(map(anchor, anchors.get(path, ())))
         written = fragments if isinstance(fragments, list) else [fragments]
         folded = {text: anchor(text.rpartition("#")[2]) for text in written if not text.startswith("^")}
-        missing = [text for text, name in folded.items() if name not in there and name not in named]
+        missing = [
+            text
+            for text, name in folded.items()
+            if name not in there and name not in named and may_name_heading(text)
+        ]
         by_anchor = [text for text, name in folded.items() if name in named and name not in there]
         marks = {"missing_heading": missing, "via_anchor": by_anchor}
         if missing or by_anchor:

@@ -171,19 +171,19 @@ class LinkResolver:
             return name[:-1]
         if not markdown:
             return ""
-        inside = _join("" if name.startswith("/") else folder, name)
+        inside = joined_path("" if name.startswith("/") else folder, name)
         for stem in _FOLDER_PAGES if inside is not None else ():
             path = f"{inside}/{stem}" if inside else stem
             if path == name.lstrip("/"):
                 continue
             if self._exact.get(path) or self._folded.table.get(fold(path)):
                 return f"/{path}"
-        return ""
+        return name.rstrip("/") if name.endswith("/") else ""  # a site's address of a page
 
     def _by_path(self, markdown: bool, folder: str, name: str) -> Resolution | None:
         """Resolve relative paths, paths from the root, and the same with case folded."""
         relative = name.startswith(("./", "../"))
-        joined = _join(folder, name)
+        joined = joined_path(folder, name)
         tries = [joined] if relative else [joined, name] if markdown else [name]
         if name.startswith("/"):
             tries = [name.lstrip("/")]
@@ -191,11 +191,26 @@ class LinkResolver:
             if bare is None:
                 return UNRESOLVED  # climbs out of the vault
             if (page := self._exact.get(bare)) is not None:
-                return Resolution(page.slug, "path")
+                return self._namesake(page, bare, folder) or Resolution(page.slug, "path")
         for bare in tries:
             if bare is not None and "/" in bare and (pages := self._folded.table.get(fold(bare))):
                 return _choose(pages, folder, "case")
         return UNRESOLVED if relative else None
+
+    def _namesake(self, page: LinkTarget, name: str, folder: str) -> Resolution | None:
+        """Choose among files of one name where a dialect names a page by that alone, as Dendron's vaults do.
+
+        Each vault means its own note; only one of them can have the bare name as its slug.
+        """
+        if "/" in name or "/" not in page.path:
+            return None
+        alike = self._stems.table.get(name, [])
+        return _choose(alike, folder, "name") if len(alike) > 1 and page in alike else None
+
+    def at(self, bare: str) -> str:
+        """Return the slug of the page at a path without its suffix; empty when there is none."""
+        page = self._exact.get(bare)
+        return page.slug if page is not None and _PAGE_SUFFIX.sub("", page.path) == bare else ""
 
     def _by_name(self, folder: str, name: str) -> Resolution:
         stem = name.rsplit("/", 1)[-1]
@@ -217,7 +232,7 @@ class LinkResolver:
         return UNRESOLVED
 
     def _attachment(self, folder: str, target: str) -> Resolution:
-        for path in (_join(folder, target), target.lstrip("/")):
+        for path in (joined_path(folder, target), target.lstrip("/")):
             if path and path in self._files:
                 return Resolution(via="attachment", attachment=path)
         ending = "/" + fold(target.lstrip("/"))
@@ -242,8 +257,8 @@ def _choose(pages: Sequence[LinkTarget], folder: str, via: str) -> Resolution:
     return Resolution(best.slug, via, equal if len(equal) > 1 else ())
 
 
-def _join(folder: str, name: str) -> str | None:
-    """Join a relative target to a folder; None when it climbs out of the vault."""
+def joined_path(folder: str, name: str) -> str | None:
+    """Join a relative target to a folder of the vault; None when it climbs out of it."""
     parts = [part for part in folder.split("/") if part]
     for part in name.split("/"):
         if part == "..":

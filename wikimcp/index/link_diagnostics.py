@@ -5,22 +5,21 @@ A link to a page that the audience may not see is one that leads nowhere, as eve
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from wikimcp.index.audience_view import View
 from wikimcp.index.records import PageRecord
 from wikimcp.index.stale import Stale
-from wikimcp.markdown.anchors import anchor, numbered_anchors
+from wikimcp.markdown.anchors import anchor, may_name_heading, numbered_anchors
 from wikimcp.markdown.links import is_issue_key
 from wikimcp.models import Diagnostic, Link, LinkKind
 
 MOST_OF_A_PAGE = 20
 MOST_EXAMPLES = 10
 _LONGEST_TARGET = 120
-_LINE_FRAGMENT = re.compile(r"L\d+(?:-L?\d+)?|:~:.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def odd_links(view: View, page: PageRecord) -> Iterator[OddLink]:
                 likely = _likely(view, page, link)
                 message = f"{shown!r} leads to no page{f'; perhaps {likely} is meant' if likely else ''}"
                 yield OddLink("unresolved_link", shown, link, message)
-        elif found.slug and link.fragment and not _LINE_FRAGMENT.fullmatch(link.fragment):
+        elif found.slug and link.fragment and may_name_heading(link.fragment):
             names, blocks = _known(view, found.slug, headings)
             if link.fragment.startswith("^"):
                 if link.fragment[1:].strip().casefold() not in blocks:
@@ -130,7 +129,7 @@ def _anchors(view: View, slug: str) -> tuple[frozenset[str], frozenset[str]]:
     if target is None:
         return frozenset(), frozenset()
     body = view.body(target)
-    headings = [section.heading for section in body.sections]
+    headings = numbered_anchors(section.heading for section in body.sections)
     written = (anchor(mark.name) for mark in body.anchors)
-    names = frozenset((*map(anchor, headings), *numbered_anchors(headings), *written))
+    names = frozenset((*chain.from_iterable(headings), *written))
     return names, frozenset(block.casefold() for block in body.block_ids)

@@ -28,7 +28,7 @@ _TAG_CHARACTER = (
 _TAG = re.compile(f"#({_TAG_CHARACTER}+)")
 _MENTION = re.compile(rf"[#@](?!\d)({_TAG_CHARACTER}+(?:\.{_TAG_CHARACTER}+)*)")
 _BEFORE_TAG = frozenset(" \t\n\r\f\v\u00a0\u3000(*_~|,;>\"'\u201c\u2018\uff08\u3001\u3002\uff0c")
-_HEADING_ATTRIBUTES = re.compile(r"\{\s*(?:[.#]?[\w=\"'-]+\s+)*\Z")
+_HEADING_ATTRIBUTES = re.compile(r"\{(?::|/\*)?\s*(?:[.#]?[\w=\"'-]+\s+)*\Z")
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 _FIELD_KEY = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\*\*|__|[*_])?"

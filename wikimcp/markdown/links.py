@@ -72,7 +72,7 @@ def markdown_link(
 ) -> Link | None:
     """Return the link of a ``[label](dest "title")`` or image; None when it leads nowhere."""
     dest = mark.dest.strip()
-    if not dest or "{{" in dest:
+    if dest in ("", "#") or "{{" in dest:
         return None
     label = mark.label
     if mark.image:
@@ -123,9 +123,14 @@ def frontmatter_links(data: Mapping[str, Any], positions: Mapping[str, int], lin
 
 
 def target_name(text: str) -> str:
-    """Return the page a property's value names: the target of ``[[X#h|y]]``, else the text itself."""
-    match = _TARGET_IN_BRACKETS.fullmatch(text.strip())
-    return match[1].strip() if match else text.strip()
+    """Return the page a value names: the target of ``[[X#h|y]]`` or ``[y](X#h)``, else the text itself."""
+    text = text.strip()
+    if match := _TARGET_IN_BRACKETS.fullmatch(text):
+        return match[1].strip()
+    if match := _MARKDOWN_LINK.fullmatch(text):
+        dest = match[3].strip("<>")
+        return dest if _SCHEME.match(dest) else unquote(dest.partition("#")[0]) or text
+    return text
 
 
 def display_text(text: str) -> str:

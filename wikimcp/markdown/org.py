@@ -33,6 +33,7 @@ _HEADING = re.compile(
 _KEYWORD = re.compile(r"[ \t]*#\+(?P<key>[A-Za-z][\w-]*):(?:[ \t]+(?P<value>.*))?$")
 _DRAWER = re.compile(r"[ \t]*:(?P<name>[A-Za-z][\w-]*):[ \t]*$")
 _DRAWER_LINE = re.compile(r"[ \t]*:(?P<key>[^\s:]+)\+?:(?:[ \t]+(?P<value>.*))?$")
+_FIXED_WIDTH = re.compile(r"[ \t]*:(?:[ \t]|$)")
 _COMMENT = re.compile(r"[ \t]*#(?:[ \t]|$)")
 _BLOCK = re.compile(r"[ \t]*#\+(?P<end>begin|end)_(?P<name>\w+)", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*(?:[-+]|\d+[.)])[ \t]")
@@ -194,6 +195,8 @@ class _Reader:
                     self.hidden.append((at, closed))
                     self.comments.append((at, closed))
                 return closed
+        if _FIXED_WIDTH.match(line):
+            self.opaque.append((at, end))
         if opened:
             self.hidden.append((at, end))
         elif _ITEM.match(line):

@@ -83,7 +83,11 @@ def _by_anchor(sections: Sequence[Section], name: str, written: Sequence[Anchor]
             holding = [section for section in sections if section.own.start <= place < section.own.end]
             return holding[-1] if holding else None
     anchors = numbered_anchors(section.heading for section in sections)
-    return next((section for section, known in zip(sections, anchors, strict=True) if known == wanted), None)
+    for way in (0, 1):
+        for section, known in zip(sections, anchors, strict=True):
+            if known[way] == wanted:
+                return section
+    return None
 
 
 def _joined(sections: Sequence[Section], name: str) -> list[Section]:

@@ -156,6 +156,14 @@ class FolderAdapter:
         """Parse one file. Never raises for what a file holds: oddities become diagnostics."""
         return build_page(content, self.page_name(content.stamp.path))
 
+    def holds(self, path: str) -> bool:
+        """Say whether the root (not the source root) has a file or folder that no setting keeps back."""
+        try:
+            real = os.path.realpath(self._root_bounds.inside(path), strict=True)
+        except (NotFound, OSError, ValueError):
+            return False
+        return self._root_bounds.hold(real) and not self._keeps_back(path)
+
     def sidecars(self) -> tuple[FileStamp, ...]:
         """Stat the graph sidecars that are served now: neither ignored nor private by the settings."""
         stamps = (stamp_of(self.root, path, self._root_bounds) for path in sidecar_paths(self.source_folder))
