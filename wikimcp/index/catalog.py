@@ -32,7 +32,7 @@ from wikimcp.index.records import (
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, LinkKind, Section
 
-FORMAT = 6
+FORMAT = 7
 
 _BUSY_SECONDS = 10.0
 _CITING = f"""instr(links, '["{LinkKind.CITATION.value}",') > 0"""
