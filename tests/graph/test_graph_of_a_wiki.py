@@ -439,3 +439,15 @@ def told(wiki: LiveWiki) -> object:
     around = [wiki.call("traverse", start_node=node["id"], include_mentions=True) for node in nodes]
     answers = [wiki.service.graph(ANYBODY), nodes, *profiles, *around, wiki.call("discover_schema")]
     return [{**answer, "index": None} if isinstance(answer, dict) else answer for answer in answers]
+
+
+def test_a_property_names_a_page_as_a_link_does(wiki: LiveWiki) -> None:
+    wiki.write("people/Bo Lind.md", "---\ntitle: Bo\naliases: [Carter]\n---\ntext\n")
+    wiki.write(
+        "a.md",
+        "---\ndepends_on: Bo Lind\nuses: [carter, bread]\npart-of: [bo lind.md]\nrequires: {page: Bo}\n---\ntext\n",
+    )
+    bo = "page:people/Bo Lind"
+    assert {row for row in edges(wiki) if row[0] == "page:a"} == {
+        ("page:a", relation, bo) for relation in ("depends_on", "uses", "part_of", "requires")
+    }

@@ -126,3 +126,13 @@ def test_odd_values_become_json_that_can_be_sent() -> None:
 def test_a_byte_order_mark_and_duplicate_keys_do_no_harm() -> None:
     data = '\ufeff[{"from": "x", "from": "a", "to": "b"}]'.encode()
     assert [edge.source for edge in read_sidecar(PATH, data).edges] == ["a"]
+
+
+@pytest.mark.parametrize(("written", "kept"), [("0", 0), ("1", 1), ("0.5", 0.5), ("7", None), ("-0.1", None)])
+def test_a_confidence_that_is_none_is_not_kept(written: str, kept: float | None) -> None:
+    data = (
+        b'{"nodes": [{"id": "n", "confidence": %s}], "edges": [{"from": "a", "to": "b", "confidence": %s}]}'
+    )
+    found = read_sidecar(PATH, data.replace(b"%s", written.encode()))
+    assert found.edges[0].metadata.get("confidence") == kept
+    assert found.nodes[0].metadata.get("confidence") == kept

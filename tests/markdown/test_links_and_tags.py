@@ -184,3 +184,20 @@ def test_names_and_shown_texts_of_wikilinks() -> None:
     ]
     assert [target_name(text) for text in ["[a](#b)", "[a](b.md), too"]] == ["[a](#b)", "[a](b.md), too"]
     assert display_text("see [[A|b]] and ![[C#d]]") == "see b and C#d"
+
+
+def test_a_field_in_brackets_within_that_of_a_line_has_its_own_links() -> None:
+    body = parse_body("Status:: we [mitigates:: [[X]]] with [[Y]] (uses:: [[Z]]) and [[W]]\n\n[[Free]]\n")
+    assert [(link.target, link.prop) for link in body.links] == [
+        ("X", "mitigates"),
+        ("Y", "Status"),
+        ("Z", "uses"),
+        ("W", "Status"),
+        ("Free", ""),
+    ]
+    assert (body.fields["mitigates"], body.fields["uses"]) == (("[[X]]",), ("[[Z]]",))
+
+
+def test_a_line_with_two_fields_does_not_make_a_property_of_the_line_below() -> None:
+    body = parse_body("(uses:: [[X]]) [part of:: [[Y]]]\nThe pump lifts water.\n")
+    assert "The pump lifts water." in body.first_paragraph

@@ -290,6 +290,32 @@ def test_search_finds_by_name_alias_property_and_summary(wiki: LiveWiki) -> None
     assert "retrieve_context" in str(nothing["notes"])
 
 
+def test_words_that_say_nothing_find_nothing_beside_others(wiki: LiveWiki) -> None:
+    assert names(wiki.call("search_knowledge", query="who is the carter for them?")) == ["Bo Lind"]
+    assert names(wiki.call("search_knowledge", query="what is a zzyzx")) == []
+    assert "Mercury" in names(wiki.call("search_knowledge", query="a"))  # nothing else to go by
+
+
+def test_a_node_of_a_sidecar_is_found_by_the_id_that_its_edges_have(wiki: LiveWiki) -> None:
+    assert wiki.call("get_node", node="guild")["name"] == "Guild of Millers"
+    with pytest.raises(NotFound) as missing:
+        wiki.call("get_node", node="millers")
+    assert missing.value.hint == "Named alike: Guild of Millers."
+
+
+def test_the_name_of_a_file_is_a_name_where_the_title_is_another(tmp_path: Path) -> None:
+    wiki = LiveWiki(tmp_path, watch=False)
+    wiki.write("Acme GmbH.md", "## History\n\nFounded late.\n")
+    wiki.write("b.md", "# Letter\n\nWe wrote to ACME GmbH twice; Acme GmbH said nothing of history.\n")
+    (node,) = wiki.call("query_nodes", name="acme")["nodes"]
+    assert (node["id"], node["name"]) == ("page:Acme GmbH", "History")
+    assert names(wiki.call("search_knowledge", query="acme"))[0] == "History"
+    walk = wiki.call("traverse", start_node="b", include_mentions=True)
+    (mention,) = [edge for edge in walk["edges"] if edge["relation"] == "mentions"]
+    assert (mention["source"], mention["target"], mention["count"]) == ("page:b", "page:Acme GmbH", 3)
+    wiki.stop()
+
+
 def test_similar_nodes_come_with_the_pages_behind_them(wiki: LiveWiki) -> None:
     answer = wiki.call("find_similar", node="people/bo", limit=3)
     assert [node["slug"] for node in answer["nodes"]][0] in ("people/ana", "mill")

@@ -124,6 +124,33 @@ def test_fields_tolerate_the_forms_people_write(
 
 
 @pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("[{target: A}]", [("related_to", "A")]),
+        ("[{type: 5, target: 6}]", [("related_to", "6")]),
+        ("[{type: uses, page: A}, {predicate: Part Of, to: [A, '[[B]]']}]", [("uses", "A"), ("part_of", "A"), ("part_of", "B")]),
+        ("[{type: uses}, text, 7, null, []]", []),
+        ("[{uses: A}, {page: B}]", [("uses", "A"), ("page", "B")]),
+    ],
+)  # fmt: skip
+def test_a_row_of_relations_states_no_relation_named_after_its_own_keys(
+    page: MakePage, rows: str, expected: list[tuple[str, str]]
+) -> None:
+    assert list(page(f"relations: {rows}").relations) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("'[[Acme GmbH]]'", False), ("['[[Acme]]', '[[Umbra]]']", False), ("'[[2031-02-03]]'", False), ("soon", True)],
+)  # fmt: skip
+def test_a_link_under_a_key_that_ends_like_a_date_is_no_unreadable_date(
+    page: MakePage, value: str, told: bool
+) -> None:
+    codes = [found.code for found in page(f"works_at: {value}").diagnostics]
+    assert ("date_unreadable" in codes) == told
+
+
+@pytest.mark.parametrize(
     ("body", "name", "title"),
     [
         ("## Second\n\n# First\n", "x.md", "First"),

@@ -38,6 +38,16 @@ class KnowledgeNode:
     properties: Mapping[str, Any] = field(default_factory=dict)
     provenance: tuple[str, ...] = (HUMAN,)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that the node is called: name, aliases, and a file's name where it is written as one writes.
+
+        In many a vault the name of the file is the name, and the title comes from some heading.
+        """
+        file_name = self.slug.rpartition("/")[2]
+        written = (file_name,) if " " in file_name and file_name != self.name else ()
+        return (self.name, *self.aliases, *written)
+
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEdge:
@@ -120,10 +130,10 @@ class KnowledgeGraph:
 
     @cached_property
     def names(self) -> Mapping[str, tuple[str, ...]]:
-        """Ids of nodes by folded name, for every name and alias."""
+        """Ids of nodes by folded name, for every name that they have."""
         found: dict[str, dict[str, None]] = {}
         for node in self.nodes.values():
-            for name in (node.name, *node.aliases):
+            for name in node.names:
                 found.setdefault(fold(name), {})[node.id] = None
         return {name: tuple(ids) for name, ids in found.items()}
 

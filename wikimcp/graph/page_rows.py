@@ -70,6 +70,15 @@ class Naming:
     hierarchy: bool = False
     stubs: bool = False
 
+    def page_named(self, name: str, page: GraphPage) -> str:
+        """Return the slug of the page that a property names by link target, slug or id; empty for none."""
+        target, _, fragment = name.partition("#")
+        link = Link(LinkKind.WIKILINK, target.strip() or name, fragment)
+        found = self.resolver.resolve(link, page).slug
+        if not found and (by_id := self.ids.get(name)) is not None:
+            return by_id.slug
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class PageRows:
@@ -179,22 +188,13 @@ class _Rows:
         if name.startswith(_URL):
             self.add(_external(name), relation, metadata)
             return
-        found = self.page_named(name)
+        found = self.naming.page_named(name, self.page)
         target = page_id(found) if found else unknown(name, stub=self.naming.stubs)
         self.add(target, relation, metadata)
 
-    def page_named(self, name: str) -> str:
-        """Return the slug of the page that a property names by link target, slug or id."""
-        target, _, fragment = name.partition("#")
-        link = Link(LinkKind.WIKILINK, target.strip() or name, fragment)
-        found = self.naming.resolver.resolve(link, self.page).slug
-        if not found and (by_id := self.naming.ids.get(name)) is not None:
-            return by_id.slug
-        return found
-
     def cited(self, reference: str) -> None:
         """Add a source that the frontmatter names."""
-        found = "" if reference.startswith(_URL) else self.page_named(reference)
+        found = "" if reference.startswith(_URL) else self.naming.page_named(reference, self.page)
         name = reference[:_LONGEST_NAME]
         target = page_id(found) if found else GraphNode(f"source:{name}", name, "source")
         self.add(target, "cites", {"property": "sources"})

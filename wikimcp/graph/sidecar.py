@@ -289,14 +289,14 @@ def _name(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _metadata(row: Mapping[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
-    """Return the other keys of a row, texts and lists cut to sane sizes; confidence only as a number."""
+    """Return the other keys of a row, texts and lists cut to sane sizes; confidence only from 0 to 1."""
     kept = {
         _writable(key[:_LONGEST_NAME]): _bounded(value)
         for key, value in islice(row.items(), _MOST_KEYS)
         if key not in left_out and value is not None
     }
     confidence = kept.pop("confidence", None)
-    if isinstance(confidence, int | float) and not isinstance(confidence, bool):
+    if isinstance(confidence, int | float) and not isinstance(confidence, bool) and 0 <= confidence <= 1:
         kept["confidence"] = confidence
     return kept
 

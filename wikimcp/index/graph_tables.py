@@ -290,7 +290,7 @@ def _stored(page: PageRecord, cells: tuple[str, str, str], naming: Naming) -> St
     front = json.loads(front_text) if front_text else {}
     rest = json.loads(rest_text)
     relations = [(kind, name) for kind, name in rest.get("relations", ())]
-    relations += _stated(front, naming)
+    relations += _stated(front, page, naming)
     facts = PageFacts(
         links=links_from_cell(links),
         related=tuple(rest.get("related", ())),
@@ -301,18 +301,18 @@ def _stored(page: PageRecord, cells: tuple[str, str, str], naming: Naming) -> St
     return StoredRows(rows_of(page, facts, naming), _properties(page, front), anchors)
 
 
-def _stated(front: Mapping[str, Any], naming: Naming) -> Iterable[tuple[str, str]]:
+def _stated(front: Mapping[str, Any], page: PageRecord, naming: Naming) -> Iterable[tuple[str, str]]:
     """Yield the relations that a property states by its name.
 
     ``derived_from`` and ``supersedes`` always do; other relations with a fixed meaning do where the
-    value names a page, since ``uses: [bread]`` may be no more than words.
+    value names a page as a link would, since ``uses: [bread]`` may be no more than words.
     """
     for key, value in front.items():
         relation = predicate(key)
         if key.casefold() in _PAGE_FIELDS or relation not in _IF_PAGES:
             continue
         for name in _names(value):
-            if relation in _STATED or name in naming.slugs or name in naming.ids:
+            if relation in _STATED or naming.page_named(name, page):
                 yield relation, name
 
 
@@ -324,7 +324,9 @@ def _names(value: Any) -> Iterable[str]:  # noqa: ANN401 - any JSON value
         for item in value:
             yield from _names(item)
     elif isinstance(value, dict):
-        found = next((value[key] for key in ("id", "slug", "path", "title", "url") if value.get(key)), None)
+        found = next(
+            (value[key] for key in ("id", "slug", "path", "page", "title", "url") if value.get(key)), None
+        )
         yield from _names(found)
 
 
@@ -351,7 +353,7 @@ def _words(node: KnowledgeNode, analyze: Callable[[str], list[str]]) -> NodeWord
     """Return the stems by which a node is found, by field."""
     return {
         "name": analyze(node.name),
-        "aliases": analyze(" ".join(node.aliases)),
+        "aliases": analyze(" ".join(node.names[1:])),
         "properties": analyze(" ".join([node.kind, *property_texts(node.properties)])),
         "summary": analyze(node.summary),
     }

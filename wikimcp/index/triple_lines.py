@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from wikimcp.graph.knowledge import KnowledgeNode
 from wikimcp.graph.links import LinkGraph
+from wikimcp.graph.predicates import KNOWN_PREDICATES, page_kind
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.names import fold
 from wikimcp.index.records import PageRecord
@@ -33,7 +34,7 @@ from wikimcp.triples.terms import (
     thing,
     whole_literal,
 )
-from wikimcp.triples.vocabulary import NODE_CLASSES, PAGE_CLASSES
+from wikimcp.triples.vocabulary import NODE_CLASSES, PAGE_CLASSES, vocabulary_terms
 
 _A = f"<{RDF}type>"
 _LABEL = f"<{RDFS}label>"
@@ -54,6 +55,8 @@ _TEXTS = (
 _PAGE_LINKS = frozenset((LinkKind.WIKILINK, LinkKind.EMBED, LinkKind.MARKDOWN, LinkKind.BLOCK))
 _CITE = re.compile(r"cite:(?://)?([^/?#]+)", re.IGNORECASE)
 _LONGEST_TEXT = 2_000
+_OWN_TERMS = frozenset(iri.removeprefix(WM) for iri in vocabulary_terms() if iri.startswith(WM))
+"""What the vocabulary says in its own words; a relation that a page calls ``status`` is none of it."""
 
 
 def page_iri(slug: str) -> str:
@@ -64,7 +67,7 @@ def page_iri(slug: str) -> str:
 def page_lines(page: PageRecord, frontmatter: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the page's own fields and its frontmatter say."""
     me = page_iri(page.slug)
-    for name in PAGE_CLASSES.get(fold(page.type), ("Page",)):
+    for name in _classes_of(page):
         yield f"{me} {_A} <{WM}{name}> .\n"
     for predicate, field in _TEXTS:
         if value := getattr(page, field):
@@ -82,6 +85,12 @@ def page_lines(page: PageRecord, frontmatter: Mapping[str, Any]) -> Iterator[str
         yield f"{me} <{SKOS}altLabel> {text_literal(alias)} .\n"
     yield f"{me} <{WM}version> {whole_literal(page.version)} .\n"
     yield from _frontmatter_lines(me, frontmatter)
+
+
+def _classes_of(page: PageRecord) -> Iterable[str]:
+    """Return the classes of a page: those of its type as written and of its kind in the knowledge graph."""
+    kind = PAGE_CLASSES.get(page_kind(page.type, page.path), ("Page",))
+    return dict.fromkeys((*PAGE_CLASSES.get(fold(page.type), ()), *kind))
 
 
 def _frontmatter_lines(me: str, frontmatter: Mapping[str, Any]) -> Iterator[str]:
@@ -204,8 +213,15 @@ def cluster_lines(clusters: Mapping[str, Cluster]) -> Iterator[str]:
 
 
 def edge_line(edge: GraphEdge) -> str:
-    """Return an edge of the knowledge graph as a triple ``wm:<relation>``."""
-    return f"{_node(edge.source)} <{WM}{encoded(edge.relation)}> {_node(edge.target)} .\n"
+    """Return an edge of the knowledge graph as a triple ``wm:<relation>``.
+
+    A relation whose name is a term with another meaning is ``wm:has_<relation>``: else ``type:: [[book]]``
+    would be counted among the types of pages.
+    """
+    relation = edge.relation
+    if relation in _OWN_TERMS and relation not in KNOWN_PREDICATES:
+        relation = f"has_{relation}"
+    return f"{_node(edge.source)} <{WM}{encoded(relation)}> {_node(edge.target)} .\n"
 
 
 def _node(name: str) -> str:

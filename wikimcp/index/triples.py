@@ -49,7 +49,7 @@ _PAGE = f"{ID}page:"
 _PAGE_NAME = re.compile(rf"(?:\bpage:|<{_PAGE})([^\s>]+)")
 _ONE_BY_ONE = 200  # pages; more are read from the catalog in one go
 
-PROJECTION_FORMAT = 1
+PROJECTION_FORMAT = 2
 """Raised when what is said of a wiki changes: copies of the data on disk are of the format that made them."""
 
 

@@ -156,6 +156,7 @@ def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineInde
     if not outline.links and not marks.wikilinks and not marks.references:
         return ()
     wikilinks = Ranges((mark.start, mark.end) for mark in marks.wikilinks)
+    fields = _FieldPlaces(marks.fields)
     found: list[Link | None] = []
     for link in outline.links:
         if wikilinks.hold(link.start, link.end) or marks.templates.hold(link.start):
@@ -166,7 +167,7 @@ def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineInde
                 link,
                 start=place,
                 line=lines.line(place),
-                prop=_property(marks.fields, link.start),
+                prop=fields.key_at(link.start),
                 in_comment=marks.comments.hold(link.start),
             )
         )
@@ -177,7 +178,7 @@ def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineInde
                 mark,
                 start=place,
                 line=lines.line(place),
-                prop=_property(marks.fields, mark.start),
+                prop=fields.key_at(mark.start),
                 in_comment=marks.comments.hold(mark.start),
             )
         )
@@ -188,15 +189,26 @@ def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineInde
                 uuid,
                 start=start + offset,
                 line=lines.line(start + offset),
-                prop=_property(marks.fields, start),
+                prop=fields.key_at(start),
                 in_comment=marks.comments.hold(start),
             )
         )
     return tuple(sorted((link for link in found if link is not None), key=lambda link: link.start))
 
 
-def _property(fields: Sequence[FieldMark], place: int) -> str:
-    """Return the key of the inline field whose value holds a place."""
+class _FieldPlaces:
+    """Tells in which inline field a place is: in one in brackets rather than in that of its line."""
+
+    def __init__(self, fields: Sequence[FieldMark]) -> None:
+        self._bracketed = [mark for mark in fields if mark.bracketed]
+        self._lines = [mark for mark in fields if not mark.bracketed]
+
+    def key_at(self, place: int) -> str:
+        """Return the key of the field whose value holds a place; empty where none does."""
+        return _key_at(self._bracketed, place) or _key_at(self._lines, place)
+
+
+def _key_at(fields: Sequence[FieldMark], place: int) -> str:
     if not fields:
         return ""
     number = bisect_right(fields, place, key=lambda mark: mark.start) - 1
@@ -210,7 +222,7 @@ def _first_paragraph(body: str, outline: Outline, marks: InlineMarks) -> str:
         if fallback and nested or marks.comments.hold(start):
             continue
         text = _paragraph_text(outline, start, end)
-        fields = [mark for mark in marks.fields if start <= mark.start < end]
+        fields = {body.rfind("\n", 0, mark.start) for mark in marks.fields if start <= mark.start < end}
         if not text or (fields and _only_fields(body[start:end], len(fields))):
             continue
         if not nested:

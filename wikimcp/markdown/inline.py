@@ -63,12 +63,16 @@ class WikilinkMark:
 
 @dataclass(frozen=True, slots=True)
 class FieldMark:
-    """An inline field ``key:: value``; ``start`` to ``end`` is the value's range."""
+    """An inline field ``key:: value``; ``start`` to ``end`` is the value's range.
+
+    ``bracketed``: it is written ``[key:: value]`` and may stand in the value of the field of its line.
+    """
 
     key: str
     value: str
     start: int
     end: int
+    bracketed: bool = False
 
 
 @dataclass(slots=True)
@@ -156,6 +160,8 @@ def page_properties(fields: list[FieldMark], body: str) -> list[FieldMark]:
     properties = []
     expected = len(body) - len(body.lstrip())
     for mark in fields:
+        if mark.start < expected:
+            continue  # in brackets, within the value of the one before
         line_start = body.rfind("\n", 0, mark.start) + 1
         if body[expected:line_start].strip() or "\n\n" in body[expected:line_start]:
             break
@@ -308,6 +314,7 @@ def is_tag(text: str) -> bool:
 
 
 def _fields(body: str, outline: Outline) -> list[FieldMark]:
+    """Return the fields of lines and those in brackets, in the order in which their values begin."""
     found: list[FieldMark] = []
     position = body.find("::")
     while position >= 0:
@@ -323,11 +330,10 @@ def _fields(body: str, outline: Outline) -> list[FieldMark]:
         else:
             position = body.find("::", position + 2)
     if "[" in body or "(" in body:
-        lines = Ranges((mark.start, mark.end) for mark in found)
         found += [
-            FieldMark(match[1], match[2].strip(), match.start(2), match.end(2))
+            FieldMark(match[1], match[2].strip(), match.start(2), match.end(2), bracketed=True)
             for match in _BRACKET_FIELD.finditer(body)
-            if outline.is_text(match.start()) and not lines.hold(match.start())
+            if outline.is_text(match.start())
         ]
         found.sort(key=lambda mark: mark.start)
     return found

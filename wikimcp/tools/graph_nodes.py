@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from heapq import nlargest
+from heapq import nlargest, nsmallest
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -31,6 +31,7 @@ _LONGEST_NAME = 160
 _LONGEST_SUMMARY = 200
 _MOST_CANDIDATES = 12
 _MOST_COMPARED = 60
+_MOST_HOLDING = 3
 _MOST_DIAGNOSTICS = 3
 MENTIONS = ("mentions", "co_mentioned")
 
@@ -75,6 +76,8 @@ class OpenGraph:
         except NotFound:
             pass
         found = self.graph.names.get(fold(wanted), ())
+        if not found and f"entity:{wanted}" in self.graph.nodes:
+            return self.graph.nodes[f"entity:{wanted}"]  # as the edges of a sidecar call it
         if not found:
             raise NotFound(f"no node named {wanted[:120]!r}", hint=self._suggest(wanted))
         if len(found) > 1:
@@ -87,10 +90,19 @@ class OpenGraph:
         return self.graph.nodes[found[0]]
 
     def _suggest(self, name: str) -> str:
-        """Return a hint with the nearest names, by shared trigrams first: there may be many nodes."""
+        """Return a hint with names that hold the one asked for, else with the nearest.
+
+        Shared trigrams come first: there may be many nodes.
+        """
+        key = fold(name[:80])
+        names = {name for node in self.graph.nodes.values() for name in node.names}
+        holding = [name for name in names if len(key) > 2 and key in fold(name)]
+        if holding:
+            shown = nsmallest(_MOST_HOLDING, holding, key=lambda known: (len(known), known))
+            return f"Named alike: {', '.join(clip(flatten(one), 80) for one in shown)}."
         wanted = _trigrams(name[:80])
-        shares = ((len(wanted & _trigrams(node.name)), node.name) for node in self.graph.nodes.values())
-        likely = nlargest(_MOST_COMPARED, {(share, known) for share, known in shares if share})
+        shares = ((len(wanted & _trigrams(name)), name) for name in names)
+        likely = nlargest(_MOST_COMPARED, [(share, known) for share, known in shares if share])
         close = [clip(flatten(one), 80) for one in nearest(name[:80], [known for _, known in likely])]
         return f"Nearest: {', '.join(close)}." if close else "Search with search_knowledge."
 

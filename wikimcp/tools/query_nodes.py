@@ -67,7 +67,7 @@ def _tests(opened: OpenGraph, params: QueryNodesParams, context: ToolContext) ->
         kinds = {node.kind for node in graph.nodes.values()}
         yield _among("node_type", params.node_type, kinds, context, lambda node: (node.kind,))
     if key := fold(params.name.strip()):
-        yield lambda node: any(key in fold(name) for name in (node.name, *node.aliases))
+        yield lambda node: any(key in fold(name) for name in node.names)
     if params.source_page.strip():
         ids = _from_page(opened, params.source_page)
         yield lambda node: node.id in ids

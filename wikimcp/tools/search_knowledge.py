@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import punctuation
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
@@ -9,6 +10,7 @@ from pydantic import Field
 from wikimcp.graph.knowledge import KnowledgeNode
 from wikimcp.index.names import fold
 from wikimcp.index.view import Reading
+from wikimcp.lexical.words import STOP_WORDS
 from wikimcp.tools.contract import Params, Result, Tool, ToolContext
 from wikimcp.tools.evidence import Question
 from wikimcp.tools.filters import unknown_value
@@ -51,7 +53,7 @@ def run(reading: Reading, params: SearchKnowledgeParams, context: ToolContext) -
     """Rank nodes by BM25 over names, aliases, properties and summary."""
     opened = open_graph(reading, context)
     graph = opened.graph
-    scores = reading.graphs.search(graph).rank(reading.analyze(params.query))
+    scores = reading.graphs.search(graph).rank(_terms(reading, params.query))
     if key := fold(params.node_type.strip()):
         kinds = {node.kind for node in graph.nodes.values()}
         if key not in kinds:
@@ -67,6 +69,12 @@ def run(reading: Reading, params: SearchKnowledgeParams, context: ToolContext) -
         total=len(ranked),
         nodes=[RankedNode.ranked(node, score) for node, score in best],
     )
+
+
+def _terms(reading: Reading, query: str) -> list[str]:
+    """Return the stems of the words that say something; of all words where none does."""
+    telling = [word for word in query.split() if word.casefold().strip(punctuation) not in STOP_WORDS]
+    return reading.analyze(" ".join(telling) or query)
 
 
 TOOL = Tool(

@@ -132,17 +132,21 @@ def updated_at(fields: Fields) -> str:
 
 
 def unreadable_dates(fields: Fields) -> list[str]:
-    """Return the keys that are named for a date and hold none that can be read."""
+    """Return the keys that are named for a date and hold none that can be read; a link claims to be none."""
     found = [
         key
         for key, value in fields.data.items()
-        if _is_dated(key) and any(not read_time(text) for text in _scalars(value) if text not in _FLAGS)
+        if _is_dated(key) and any(not read_time(text) for text in _scalars(value) if _may_be_time(text))
     ]
     nested = [key for key, text in _update_texts(fields) if key == "generated" and not read_time(text)]
     return [*found, *nested]
 
 
 _FLAGS = frozenset(("", "true", "false"))
+
+
+def _may_be_time(text: str) -> bool:
+    return text not in _FLAGS and ("[[" not in text or read_time(target_name(text)) != "")
 
 
 @lru_cache(maxsize=4096)
@@ -223,11 +227,16 @@ def _written_tags(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
         yield part if part.isalnum() else part.strip("\"' ").lstrip("#")
 
 
+_TYPE_KEYS = ("type", "relation", "predicate")
+_TARGET_KEYS = ("target", "to", "page")
+
+
 def _relations_of(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    kinds = (item.get(key) for key in ("type", "relation", "predicate"))
-    kind = next((kind for kind in kinds if isinstance(kind, str)), "")
-    pairs = [(kind, item.get("target", item.get("to")))] if kind else list(item.items())
-    for name, targets in pairs:
+    """Yield the relations of one row; one with a target and no type that can be read is ``related_to``."""
+    kind = next((item[key] for key in _TYPE_KEYS if isinstance(item.get(key), str)), "")
+    target = next((item[key] for key in _TARGET_KEYS if item.get(key)), None)
+    a_row = kind or any(key in item for key in _TARGET_KEYS[:2])
+    for name, targets in [(kind, target)] if a_row else list(item.items()):
         predicate = _SNAKE.sub("_", name.strip()).strip("_").lower() or "related_to"
         for target in _references(targets):
             if target.strip():
