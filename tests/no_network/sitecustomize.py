@@ -7,6 +7,7 @@ the file that NO_NETWORK_LOG names, so that code which swallows the failure is f
 
 import errno
 import os
+import socket
 import sys
 from typing import Any
 
@@ -29,7 +30,12 @@ def is_here(host: object) -> bool:
 def is_literal(host: object) -> bool:
     """Tell whether a host is an address already, which nobody needs to be asked about."""
     name = host.decode("ascii", "replace") if isinstance(host, bytes | bytearray) else str(host)
-    return ":" in name or set(name) <= _DIGITS
+    if ":" in name or set(name) <= _DIGITS:
+        return True
+    try:
+        return bool(socket.inet_aton(name))  # also in the forms that only the C library reads: 0x7f.1
+    except OSError:
+        return False
 
 
 def refuse(event: str, arguments: tuple[Any, ...]) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+import wikimcp
 from tests.security.traversal_forms import SECRET, GuardedWiki, forms, is_told, opened_files
 from wikimcp.cli import main
 from wikimcp.cli.arguments import VERBS
@@ -38,6 +39,10 @@ OPERATORS_FILES = {
     "tools": "takes nothing",
     "status": "takes nothing",
     "manifest": "takes nothing",
+    "lint": "takes a vault",
+    "hot": "takes a file of the operator's",
+    "okf": "takes a folder of the operator's",
+    "init": "takes folders of the operator's",
 }
 
 
@@ -106,6 +111,8 @@ def test_no_parameter_of_a_tool_reads_a_file(wiki: GuardedWiki, names: list[str]
 def _is_outside(path: str, wiki: GuardedWiki) -> bool:
     """Tell whether a path leads to a file of the secrets, or to one of the machine that forms name."""
     real = os.path.realpath(path) if "\0" not in path else path
+    if real.startswith(os.path.dirname(wikimcp.__file__)):
+        return False  # a module of our own, imported when first asked for
     return real.startswith((str(wiki.outside), "/etc/passwd", "/proc/self/environ")) or "secret" in real
 
 
@@ -198,6 +205,13 @@ def _lines(names: list[str]) -> Iterator[list[str]]:
         yield ["read", f"--heading={name}", f"--cursor={name}", "--", "open"]
         yield ["graph", "around", "--", name]
         yield ["call", "get_page", json.dumps({"slug": name})]
+        yield ["context", "--", name]
+        yield ["context", f"--graph={name}"]
+        yield ["ingest", f"--path={name}", "--dry-run"]
+        yield ["insight", "--text=barley", f"--evidence={name}", "--dry-run", "--", name]
+        yield ["retire", "--dry-run", "--", name]
+        yield ["repoint", "--dry-run", "--", name, name]
+        yield ["refresh", f"--raw-root={name}", "--dry-run"]
         yield ["sparql", "--", f'SELECT ?s {{ ?s wm:slug "{name}" }}']
 
 

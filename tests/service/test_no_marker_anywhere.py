@@ -44,6 +44,10 @@ UNWALKED_VERBS = {
     "install": "reads no vault",
     "uninstall": "reads no vault",
     "keys": "reads no vault",
+    **dict.fromkeys(
+        ("init", "refresh", "ingest", "insight", "hot", "okf", "retire", "repoint"),
+        "works on the compiled wiki of a project, for whoever writes it",
+    ),
 }
 
 
@@ -275,6 +279,8 @@ def test_no_verb_prints_a_word_of_a_hidden_page(
         *(["call", "list_metadata_values"], ["status"], ["doctor"], ["index"], ["cite", "verify"]),
         *(["graph"], ["graph", "around", "open"], ["graph", "around", hidden], ["graph", "export"]),
         *(["briefing", "--prompt", "pump", "--pin", hidden], ["brief", "--cluster", f"{MARK}draftcluster"]),
+        *(["lint"], ["lint", "--format", "json"], ["lint", "--format", "sarif"], ["context", "pump"]),
+        *(["context", f"{MARK}drafttext"], ["context", "--graph", "open"], ["context", "--graph", hidden]),
         *(["sparql", "SELECT ?s ?o { ?s ?p ?o }"], ["sparql", "DESCRIBE page:open", "--format", "turtle"]),
     ]
     assert {line[0] for line in lines} | set(UNWALKED_VERBS) == set(VERBS), "a verb is not walked"
