@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from wikimcp.authoring.intent import content_hash
-from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, head_of, link_target, relative_link
+from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, as_text, head_of, link_target, relative_link
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction, read_file
 from wikimcp.errors import WikimcpError
@@ -183,7 +183,7 @@ def root_index(folders: Mapping[str, Sequence[Page]], top: Sequence[str]) -> str
         about = CATEGORIES.get(name, "")
         pages = f"{count} page{'' if count == 1 else 's'}"
         link = relative_link(INDEX, f"{name}/{INDEX}")
-        lines.append(f"* [{_label(_heading(name))}]({link}) - {pages}. {about}".rstrip())
+        lines.append(f"* [{as_text(_heading(name))}]({link}) - {pages}. {about}".rstrip())
     if folders.get(""):
         lines += ["", "# Pages", "", *_entries(INDEX, folders[""])]
     return "\n".join(lines) + "\n"
@@ -234,18 +234,9 @@ def _write_index(change: Transaction, path: str, inner: str) -> bool:
 def _entries(index: str, pages: Sequence[Page]) -> list[str]:
     lines = []
     for page in sorted(pages, key=lambda page: (page.title.casefold(), page.path)):
-        about = f" - {_one_line(page.head.description)}" if page.head.description else ""
-        lines.append(f"* [{_label(page.title)}]({relative_link(index, page.path)}){about}")
+        about = f" - {as_text(page.head.description)}" if page.head.description else ""
+        lines.append(f"* [{as_text(page.title)}]({relative_link(index, page.path)}){about}")
     return lines
-
-
-def _one_line(text: str) -> str:
-    """Return a description as one line that cannot open or close a region."""
-    return " ".join(text.replace("<!--", "&lt;!--").split())
-
-
-def _label(title: str) -> str:
-    return re.sub(r"([\[\]\\])", r"\\\1", _one_line(title))
 
 
 def _heading(folder: str) -> str:

@@ -56,7 +56,10 @@ def refresh_wiki(
 
 
 def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress | None = None) -> Scanned:
-    """Scan the raw roots and what was staged. What the verbs themselves write is no source."""
+    """Scan the raw roots and what was staged. What the verbs themselves write is no source.
+
+    That goes for the lock of the staging area, too, and for what is not yet complete there.
+    """
     left_out = {str(Area.AGENTS_SKILLS), str(Area.CLAUDE_SKILLS)}
     if workspace.wiki_root.is_relative_to(workspace.workspace_root):
         left_out.add(workspace.wiki_root.relative_to(workspace.workspace_root).as_posix())
@@ -73,7 +76,7 @@ def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress
         workspace.workspace_root,
         folders,
         known={} if full else load_stamps(workspace),
-        rules=ScanRules(left_out=frozenset(left_out)),
+        rules=ScanRules(frozenset(left_out), dotless_folders=frozenset({str(Area.STAGING)})),
         progress=progress,
     )
 
