@@ -355,7 +355,7 @@ def test_a_secret_in_title_or_origin_is_refused_and_nothing_is_staged(workspace:
     for what, given in (
         ("the title", {"text": "plain words", "title": f"Key {KEY}"}),
         ("the title", {"path": page}),
-        ("the origin", {"path": f"{KEY}.txt", "title": "Plain"}),
+        ("the path of the source", {"path": f"{KEY}.txt", "title": "Plain"}),
     ):
         with pytest.raises(Refused, match=f"{what} would hold secrets .*aws-access-key on line 1") as refused:
             ingest_source(workspace, **given)

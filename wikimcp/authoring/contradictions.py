@@ -28,6 +28,7 @@ _HEADINGS: Mapping[str, str] = {
 }
 _BY = "wikimcp/"
 _LONGEST_VALUE = 120
+_LEFT_OUT = "(left out: it looks like a secret)"
 
 _Said = tuple[Page, tuple[str, ...], str]
 """A page, the key of its head from the outermost in, and what stands there."""
@@ -168,10 +169,15 @@ def _evidence(page: Page, keys: tuple[str, ...], said: str) -> Evidence:
 
 
 def _place(evidence: Evidence) -> str:
-    title = evidence.title.replace("[", "(").replace("]", ")").replace("<", "&lt;")
+    title = _shown(evidence.title).replace("[", "(").replace("]", ")").replace("<", "&lt;")
     says = f": {_code(evidence.says)}" if evidence.says else ""
     return f"[{title}]({relative_link(QUEUE, evidence.page)}), line {evidence.line}{says}"
 
 
 def _code(text: str) -> str:
-    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+    return "`" + " ".join(_shown(text).replace("`", "'").split()) + "`"
+
+
+def _shown(text: str) -> str:
+    """Return a text, or what stands for it where it looks like a secret: the queue repeats none."""
+    return _LEFT_OUT if scan(text) else text

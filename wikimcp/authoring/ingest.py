@@ -159,7 +159,8 @@ def _prepared(
     if not workspace.allow_secrets:
         refuse_secrets(found.text.encode(), None, "the extract")
         refuse_secrets(metadata["title"].encode(), None, "the title")
-        refuse_secrets("\n".join(source.origin.values()).encode("utf-8", "replace"), None, "the origin")
+        for key, value in source.origin.items():
+            refuse_secrets(value.encode("utf-8", "replace"), None, f"the {key} of the source")
     return _Prepared(found.text, metadata)
 
 

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, as_text, head_of, link_target, relative_link
+from wikimcp.authoring.secrets import scan
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction, read_file
 from wikimcp.errors import WikimcpError
@@ -232,11 +233,29 @@ def _write_index(change: Transaction, path: str, inner: str) -> bool:
 
 
 def _entries(index: str, pages: Sequence[Page]) -> list[str]:
-    lines = []
-    for page in sorted(pages, key=lambda page: (page.title.casefold(), page.path)):
-        about = f" - {as_text(page.head.description)}" if page.head.description else ""
-        lines.append(f"* [{as_text(page.title)}]({relative_link(index, page.path)}){about}")
-    return lines
+    """Return a line for each page. A secret in a head is repeated nowhere, and stops no other page's line."""
+    ordered = sorted(pages, key=lambda page: (page.title.casefold(), page.path))
+    lines = [_entry(index, page, page.title, page.head.description) for page in ordered]
+    if not scan("\n".join(lines)):
+        return lines
+    plain = (
+        _plain_entry(index, page) if scan(line) else line for page, line in zip(ordered, lines, strict=True)
+    )
+    return [line for line in plain if line]
+
+
+def _entry(index: str, page: Page, title: str, description: str) -> str:
+    about = f" - {as_text(description)}" if description else ""
+    return f"* [{as_text(title)}]({relative_link(index, page.path)}){about}"
+
+
+def _plain_entry(index: str, page: Page) -> str:
+    """Return a page's line without what looks like a secret; empty where its very path does."""
+    name = page.path.rpartition("/")[2].rpartition(".")[0]
+    title = name if scan(page.title) else page.title
+    description = "" if scan(page.head.description) else page.head.description
+    line = _entry(index, page, title, description)
+    return "" if scan(line) else line
 
 
 def _heading(folder: str) -> str:
