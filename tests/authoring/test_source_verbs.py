@@ -170,3 +170,22 @@ def test_a_path_with_brackets_is_no_link_in_the_log(project: Project) -> None:
     project.refresh()
     retire_sources(project.workspace, ["app/[[...slug]]/page.py"])
     assert r"**Retired**: app/\[\[...slug\]\]/page.py, a source of 1 page." in project.text("log.md")
+
+
+def test_retiring_leaves_nothing_for_the_next_refresh_to_write(project: Project) -> None:
+    project.source("src/deep/b.py", "def c(): ...\n")
+    (project.root / "src" / "checks.py").unlink()
+    assert project.refresh().stale == ("entities/checks.md", "entities/forms.md")
+    retire_sources(project.workspace, ["src/checks.py"])
+    before = files_below(project.wiki)
+    report = project.refresh()
+    assert report.status == "clean" and files_below(project.wiki) == before
+    assert report.stale == ("entities/forms.md",), "the mark of a retired source is no new filing"
+
+
+def test_repointing_leaves_nothing_for_the_next_refresh_to_write(project: Project) -> None:
+    project.source("src/other.py", CHECKS + "\n\ndef more(): ...\n")
+    project.refresh()
+    repoint_sources(project.workspace, "src/checks.py", "src/other.py")
+    before = files_below(project.wiki)
+    assert project.refresh().status == "clean" and files_below(project.wiki) == before

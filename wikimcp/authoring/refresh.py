@@ -102,7 +102,8 @@ def refresh_within(
     says lie elsewhere; ``told`` are entries of the log (verb, message) that are written along.
     """
     workspace = change.workspace
-    before = before or manifest_of(change) or Manifest(profile=workspace.profile)
+    stored = manifest_of(change) or Manifest(profile=workspace.profile)
+    before = before or stored
     diff = compare(known_tree(before), tree)
     passed = compile_pages(
         change,
@@ -118,7 +119,7 @@ def refresh_within(
     after = _with_tree(before, workspace, tree) if diff or first else before
     message = _message(diff, passed) if worth_telling else ""
     log = [("Compiled" if first else "Refreshed", message), *told]
-    save_pass(change, before, after, passed, log=[entry for entry in log if entry[1]])
+    save_pass(change, stored, after, passed, log=[entry for entry in log if entry[1]])
     entries = [item.entry for item in passed.compiled]
     profile = after.profile if workspace.profile == "auto" else workspace.profile
     return RefreshReport(

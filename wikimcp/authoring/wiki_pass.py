@@ -112,24 +112,27 @@ def compile_pages(
 
 
 def save_pass(
-    change: Transaction, before: Manifest, after: Manifest, passed: Passed, *, log: Iterable[tuple[str, str]]
+    change: Transaction, stored: Manifest, after: Manifest, passed: Passed, *, log: Iterable[tuple[str, str]]
 ) -> None:
-    """Plan the entries of the log (verb, message) and, at the very end, the manifest."""
+    """Plan the entries of the log (verb, message) and, at the very end, the manifest.
+
+    ``stored`` is the manifest as it lies on the disk: what a verb changed of it beforehand is to be written.
+    """
     kept = {item.page.path for item in passed.compiled}
     unread = {note.where for note in passed.notes if note.code == "page_unreadable"}
     entries = [item.entry for item in passed.compiled]
-    entries += [entry for entry in before.pages if entry.page in unread - kept]
+    entries += [entry for entry in stored.pages if entry.page in unread - kept]
     anchors = [anchor for item in passed.compiled for anchor in item.anchors]
-    anchors += [anchor for anchor in before.anchors if anchor.page in unread - kept]
+    anchors += [anchor for anchor in stored.anchors if anchor.page in unread - kept]
     after = replace(
         after,
-        compiled_at=before.compiled_at,
+        compiled_at=stored.compiled_at,
         pages=tuple(sorted(entries, key=lambda entry: entry.page)),
         anchors=tuple(sorted(anchors, key=lambda item: (item.page, item.path, item.start, item.end))),
     )
     for verb, message in log:
         add_entry(change, verb, message)
-    if after != before:
+    if after != stored:
         save_manifest(change, replace(after, compiled_at=change.workspace.now()))
 
 
