@@ -352,11 +352,12 @@ def test_a_secret_in_title_or_origin_is_refused_and_nothing_is_staged(workspace:
     log = (workspace.wiki_root / "log.md").read_bytes()
     put(workspace, f"{KEY}.txt", b"plain words\n")
     page = put(workspace, "page.html", f"<title>Key {KEY}</title><p>plain words</p>".encode())
-    for what, given in (
+    cases: tuple[tuple[str, dict[str, Any]], ...] = (
         ("the title", {"text": "plain words", "title": f"Key {KEY}"}),
         ("the title", {"path": page}),
         ("the path of the source", {"path": f"{KEY}.txt", "title": "Plain"}),
-    ):
+    )
+    for what, given in cases:
         with pytest.raises(Refused, match=f"{what} would hold secrets .*aws-access-key on line 1") as refused:
             ingest_source(workspace, **given)
         assert KEY not in str(refused.value)

@@ -320,6 +320,7 @@ def test_the_queue_holds_no_word_of_a_page_that_not_everybody_may_see(project: P
     assert "Alpha" in queue
     for word in ("Omega", "hidden", "absent", "port"):
         assert word not in queue
+    assert "1 contradiction open." in project.text("log.md"), "the log counts what the queue holds"
 
 
 def test_a_claim_that_looks_like_a_secret_is_not_repeated(project: Project) -> None:

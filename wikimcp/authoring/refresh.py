@@ -176,7 +176,7 @@ def _message(diff: TreeDiff, passed: Passed) -> str:
         f"sources {changed}",
         _count(len(passed.affected), "page affected", "pages affected"),
         _count(moved, "anchor moved along", "anchors moved along"),
-        _count(len(passed.contradictions), "contradiction open", "contradictions open"),
+        _count(passed.queued, "contradiction open", "contradictions open"),
     ]
     return "; ".join(part for part in parts if part) + "."
 

@@ -53,11 +53,15 @@ def in_one_change(workspace: Workspace, work: Callable[[Transaction], Result]) -
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a pass found: all pages as compiled, whom they concern, what does not agree, what was odd."""
+    """What a pass found: all pages as compiled, whom they concern, what does not agree, what was odd.
+
+    ``queued`` counts the contradictions that everybody may know of: those in the queue.
+    """
 
     compiled: tuple[Compiled, ...]
     dependents: tuple[str, ...]
     contradictions: tuple[Contradiction, ...]
+    queued: int
     notes: tuple[Note, ...]
 
     @property
@@ -103,12 +107,13 @@ def compile_pages(
         progress("pages", len(pages), len(pages))
     regenerate_indexes(change, pages)  # what was written of them is in no index
     found = contradictions(compiled)
-    write_queue(change, for_everybody(found, (item.page for item in compiled)))
+    queued = for_everybody(found, (item.page for item in compiled))
+    write_queue(change, queued)
     if (queue := queue_page(change)) is not None and not is_ours(queue):
         notes.append(Note(QUEUE, "queue_not_ours", "somebody else's page is in the place of the queue"))
     notes += [Note(where, odd.code, odd.message) for where, odd in sorted(sources.notes.items())]
     concerned = dependents(pages, [item.page.path for item in compiled if item.affected])
-    return Passed(tuple(compiled), tuple(concerned), tuple(found), tuple(notes))
+    return Passed(tuple(compiled), tuple(concerned), tuple(found), len(queued), tuple(notes))
 
 
 def save_pass(
