@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from wikimcp import authoring
 from wikimcp.authoring.hot import count_words, update_hot
 from wikimcp.authoring.init import init_wiki
+from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.okf import body_of, read_head
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.errors import BadArgument, Conflict, Refused, TooLarge
@@ -54,3 +56,12 @@ def test_too_many_words_too_few_and_disorder_are_refused(wiki: Workspace) -> Non
 
 def test_words_are_counted_without_signs_and_comments() -> None:
     assert count_words("- **one** two — 3 <!-- not this --> ## #four\n") == 4
+
+
+def test_the_python_api_takes_hash_and_author_as_the_other_doors_do(wiki: Workspace) -> None:
+    with pytest.raises(Conflict):
+        authoring.update_hot(wiki.workspace_root, content="few words", content_hash="0" * 64)
+    read = content_hash((wiki.wiki_root / "hot.md").read_bytes())
+    authoring.update_hot(wiki.workspace_root, content="few words", content_hash=read, by="human:ana")
+    generated = read_head(hot(wiki)).generated
+    assert generated is not None and generated.by == "human:ana"

@@ -345,3 +345,30 @@ def test_a_url_that_leads_to_a_private_address_stages_nothing(workspace: Workspa
 
 def test_slugs_keep_letters_of_any_script() -> None:
     assert staging.slug_of("  A--b_c  ") == "a-b-c" and staging.slug_of("///") == "source"
+
+
+def test_a_secret_in_title_or_origin_is_refused_and_nothing_is_staged(workspace: Workspace) -> None:
+    init_wiki(workspace, deploy=False)
+    log = (workspace.wiki_root / "log.md").read_bytes()
+    put(workspace, f"{KEY}.txt", b"plain words\n")
+    page = put(workspace, "page.html", f"<title>Key {KEY}</title><p>plain words</p>".encode())
+    cases: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("the title", {"text": "plain words", "title": f"Key {KEY}"}),
+        ("the title", {"path": page}),
+        ("the path of the source", {"path": f"{KEY}.txt", "title": "Plain"}),
+    )
+    for what, given in cases:
+        with pytest.raises(Refused, match=f"{what} would hold secrets .*aws-access-key on line 1") as refused:
+            ingest_source(workspace, **given)
+        assert KEY not in str(refused.value)
+    assert staged_folders(workspace) == []
+    assert (workspace.wiki_root / "log.md").read_bytes() == log
+    allowed = ingest_source(replace(workspace, allow_secrets=True), text="plain words", title=f"Key {KEY}")
+    assert allowed.staged
+
+
+def test_a_title_from_outside_is_text_in_the_log_and_no_link(workspace: Workspace) -> None:
+    init_wiki(workspace, deploy=False)
+    ingest_source(workspace, text="one", title="See [a](b.md), [[Gone]] `x[0]` <!-- wikimcp:begin x -->")
+    log = (workspace.wiki_root / "log.md").read_text()
+    assert r"See \[a\](b.md), \[\[Gone\]\] `x[0]` &lt;!-- wikimcp:begin x --> staged at" in log

@@ -158,14 +158,15 @@ def test_lines_of_a_source_are_checked_and_become_sources_with_footnotes(wiki: W
         ("e1", "../../src/my%20code.py"),
         ("e2", "../../src/my%20code.py"),
     ]
-    for wrong in (
-        "src/my code.py#L3-L4",
-        "src/none.py#L1",
-        "../x.py#L1",
-        "src/my code.py#L2-L1",
-        "/etc/passwd#L1",
+    for wrong, why in (
+        ("src/my code.py#L3-L4", "the file has 3 lines"),
+        ("src/none.py#L1", "no such file"),
+        ("../x.py#L1", "not inside the workspace"),
+        ("src/my code.py#L2-L1", "the first before the last"),
+        ("src/my code.py#L0", "lines count from 1"),
+        ("/etc/passwd#L1", "not inside the workspace"),
     ):
-        with pytest.raises(BadArgument, match="does not hold"):
+        with pytest.raises(BadArgument, match=f"does not hold.*{why}"):
             record(wiki, title="Other", evidence=["src/my code.py#L1", wrong])
 
 

@@ -165,7 +165,7 @@ def test_wikilinks_become_relative_links_where_they_lead_to_one_page(project: Pr
     )
     assert "[[nowhere]] [[twin]] [[checks#^id]] [T](a%20b/twin.md)\r\n| [c](checks.md) |\r\n" in text
     assert "* **Lint**: 6 wikilinks written as relative links." in project.text("log.md")
-    assert run("lint", "--fix")[1].startswith("repaired: 0 wikilinks, 0 anchors")
+    assert run("lint", "--fix")[1].startswith("repaired: 0 wikilinks, 0 anchors, so no file is written.")
 
 
 def test_a_page_that_is_edited_between_reading_and_repairing_is_a_conflict_and_keeps_the_edit(

@@ -320,6 +320,7 @@ def test_the_queue_holds_no_word_of_a_page_that_not_everybody_may_see(project: P
     assert "Alpha" in queue
     for word in ("Omega", "hidden", "absent", "port"):
         assert word not in queue
+    assert "1 contradiction open." in project.text("log.md"), "the log counts what the queue holds"
 
 
 def test_a_claim_that_looks_like_a_secret_is_not_repeated(project: Project) -> None:
@@ -444,3 +445,38 @@ def _pages(project: Project) -> dict[str, str]:
         for path, (data, _) in files_below(project.wiki).items()
         if not path.startswith(".state/")
     }
+
+
+def test_a_line_of_a_claim_is_that_of_its_own_key_in_whatever_form(project: Project) -> None:
+    forms = (
+        "sources:\n  - resource: ../../src/checks.py\n    id: x\n    title: B\ntitle: Same\nclaims: {port: 1}\n",
+        "port: 7\ntitle: Same\nclaims:\n  host: a\n  port: 2\n",
+        'claims:\n  {"host": b,\n   "port": 3}\ntitle: Same\n',
+    )
+    for name, head in zip("abc", forms, strict=True):
+        project.page(f"entities/{name}.md", f"---\ntype: Module\n{head}---\n\nWords.\n")
+    found = {c.about: [e.line for e in c.evidence] for c in project.refresh().contradictions}
+    assert found == {"title: same": [7, 4, 6], "claims: host": [6, 4], "claims: port": [8, 7, 5]}
+
+
+def test_what_an_ingest_has_at_work_is_no_source(project: Project) -> None:
+    staging = project.root / "raw/ingest"
+    project.source("raw/ingest/20260314T120000Z-note/source.md", "A note.\n")
+    project.source("raw/ingest/20260314T120000Z-note/.hidden", "Part of the source.\n")
+    project.source("raw/ingest/.unfinished-1a2b/source.md", "Half a note.\n")
+    (staging / ".lock").touch()
+    assert project.refresh().diff.added == (
+        "raw/ingest/20260314T120000Z-note/.hidden",
+        "raw/ingest/20260314T120000Z-note/source.md",
+        "src/checks.py",
+    )
+
+
+def test_a_title_or_description_is_text_in_an_index_and_no_link(project: Project) -> None:
+    head = 'description: "About [a](gone.md) and `x[0]` in [[Gone]]."\n'
+    project.page("entities/b.md", page_of('"The [odd] one"', [], head=head).replace("sources:\n", ""))
+    project.refresh()
+    assert r"* [The \[odd\] one](b.md) - About \[a\](gone.md) and `x[0]` in \[\[Gone\]\]." in project.text(
+        "entities/index.md"
+    )
+    assert project.refresh().status == "clean"

@@ -309,3 +309,19 @@ def test_a_tree_from_an_earlier_moment_can_be_refreshed_against(project: Project
     assert report.sources == 1
     with transaction(project.workspace) as change:
         assert refresh_within(change, Tree()).diff.deleted == ("src/checks.py",)
+
+
+def test_a_secret_in_the_head_of_one_page_stops_no_refresh_and_is_repeated_nowhere(project: Project) -> None:
+    key, mail = "AKIA" + "Q7RT2WXNP4LM8HVB", "anna.schmidt@wikicorp.dev"
+    mine = page_of(f"Key {key}", [], head=f"description: Write to {mail}.\n").replace("sources:\n", "")
+    project.page("entities/one.md", mine)
+    project.page("entities/two.md", mine)
+    project.page(f"entities/{key}.md", page_of("Three", [], head="tags: [a]\n").replace("sources:\n", ""))
+    report = project.refresh()
+    assert [c.about for c in report.contradictions] == [f"title: key {key}".lower()]
+    index, queue = project.text("entities/index.md"), project.text("contradictions.md")
+    assert "* [one](one.md)\n* [two](two.md)\n" in index and "[Checks](checks.md)" in index
+    assert "[(left out: it looks like a secret)](entities/one.md), line 3" in queue
+    for book in (index, queue, project.text("log.md"), project.text("index.md")):
+        assert key not in book and mail not in book
+    assert project.refresh().status == "clean"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.authoring.compiled_wiki import CHECKS, Project, files_below, small_project
+from tests.authoring.compiled_wiki import CHECKS, Project, files_below, page_of, small_project
 from wikimcp.authoring.freshness import freshness
 from wikimcp.authoring.manifest import load_manifest
 from wikimcp.authoring.pages import DiskFiles, read_page
@@ -77,8 +77,11 @@ def test_a_folder_stands_for_all_in_it(project: Project) -> None:
         ("entities/forms.md", ("src/checks.py", "src/deep/b.py")),
     ]
     assert project.text("entities/forms.md").count("retired: 2026-03-14") == 5
-    with pytest.raises(NotFound, match="no page names 'src'"):
+    with pytest.raises(NotFound, match="'src' is retired") as caught:
         retire_sources(project.workspace, ["src"])
+    assert "Take `retired` out" in caught.value.hint
+    with pytest.raises(NotFound, match="'src/deep/b.py' is retired"):
+        repoint_sources(project.workspace, "src/deep/b.py", "src/checks.py")
 
 
 def test_what_no_page_names_is_an_error_and_nothing_is_written(project: Project) -> None:
@@ -157,3 +160,32 @@ def test_repointing_needs_a_source_that_is_named_and_one_that_is_there(project: 
     with pytest.raises(BadArgument, match="are one"):
         repoint_sources(project.workspace, "src/checks.py", "./src/checks.py")
     assert files_below(project.wiki) == before
+
+
+def test_a_path_with_brackets_is_no_link_in_the_log(project: Project) -> None:
+    project.source("app/[[...slug]]/page.py", "x = 1\n")
+    project.page(
+        "entities/routes.md", page_of("Routes", ["../../app/%5B%5B...slug%5D%5D/page.py"], head="tags: [a]\n")
+    )
+    project.refresh()
+    retire_sources(project.workspace, ["app/[[...slug]]/page.py"])
+    assert r"**Retired**: app/\[\[...slug\]\]/page.py, a source of 1 page." in project.text("log.md")
+
+
+def test_retiring_leaves_nothing_for_the_next_refresh_to_write(project: Project) -> None:
+    project.source("src/deep/b.py", "def c(): ...\n")
+    (project.root / "src" / "checks.py").unlink()
+    assert project.refresh().stale == ("entities/checks.md", "entities/forms.md")
+    retire_sources(project.workspace, ["src/checks.py"])
+    before = files_below(project.wiki)
+    report = project.refresh()
+    assert report.status == "clean" and files_below(project.wiki) == before
+    assert report.stale == ("entities/forms.md",), "the mark of a retired source is no new filing"
+
+
+def test_repointing_leaves_nothing_for_the_next_refresh_to_write(project: Project) -> None:
+    project.source("src/other.py", CHECKS + "\n\ndef more(): ...\n")
+    project.refresh()
+    repoint_sources(project.workspace, "src/checks.py", "src/other.py")
+    before = files_below(project.wiki)
+    assert project.refresh().status == "clean" and files_below(project.wiki) == before

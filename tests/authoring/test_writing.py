@@ -93,7 +93,7 @@ def test_a_dry_run_says_what_would_be_written_and_touches_nothing(workspace: Wor
     assert shown[".wiki/a.md"].before == content_hash(b"one\n")
     assert (
         shown[".wiki/a.md"].diff
-        == "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n\\ No newline at end of file\n"
+        == "--- a/.wiki/a.md\n+++ b/.wiki/a.md\n@@ -1 +1 @@\n-one\n+two\n\\ No newline at end of file\n"
     )
     assert shown[".wiki/gone.md"].after is None
     assert {path: path.stat().st_mtime_ns for path in workspace.wiki_root.rglob("*")} == before

@@ -63,6 +63,8 @@ def test_every_prompt_has_a_text_and_asks_for_what_it_needs(talk: Talk) -> None:
     assert prompts[-4:] == ["wiki-init", "wiki-refresh", "wiki-lint", "wiki-ingest"]
     for name in prompts[-4:-1]:
         assert "1. Call wiki_" in talk.service.prompt(name, {}, AUTHOR)
+    for name in ("wiki-refresh", "wiki-lint"):
+        assert "set the page's `generated` to now" in talk.service.prompt(name, {}, AUTHOR)
     assert "path='a b.pdf'" in talk.service.prompt("wiki-ingest", {"path": "a b.pdf"}, AUTHOR)
     for wrong in ({}, {"path": "a", "url": "b"}):
         with pytest.raises(BadArgument, match="exactly one"):

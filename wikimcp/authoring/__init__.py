@@ -6,15 +6,13 @@ that name does, and returns its report; ``to_json()`` of a report is what ``--js
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wikimcp.errors import Unavailable
-
 if TYPE_CHECKING:
     from wikimcp.authoring.hot import HotReport
+    from wikimcp.authoring.ingest import IngestReport
     from wikimcp.authoring.init import InitReport
     from wikimcp.authoring.insight import InsightReport
     from wikimcp.authoring.refresh_report import RefreshReport
@@ -93,9 +91,11 @@ def ingest_source(
     title: str = "",
     allow_fetch: bool = False,
     **options: Any,  # noqa: ANN401 - as open_workspace
-) -> Report:
+) -> IngestReport:
     """Stage one source, exactly one of text, path and url. Raises WikimcpError."""
-    report: Report = _verb("ingest", "ingest_source")(
+    from wikimcp.authoring.ingest import ingest_source as run
+
+    return run(
         open_workspace(workspace_root, **options),
         text=text,
         path=path,
@@ -103,7 +103,6 @@ def ingest_source(
         title=title,
         allow_fetch=allow_fetch,
     )
-    return report
 
 
 def record_insight(
@@ -142,12 +141,18 @@ def update_hot(
     *,
     content: str,
     force: bool = False,
+    content_hash: str | None = None,
+    by: str = "",
     **options: Any,  # noqa: ANN401 - as open_workspace
 ) -> HotReport:
-    """Replace the page that a session reads first. Raises WikimcpError."""
+    """Replace the page that a session reads first; with ``content_hash`` only as the caller read it.
+
+    Raises WikimcpError.
+    """
     from wikimcp.authoring.hot import update_hot as run
 
-    return run(open_workspace(workspace_root, **options), content, force=force)
+    workspace = open_workspace(workspace_root, **options)
+    return run(workspace, content, force=force, content_hash=content_hash, by=by)
 
 
 def retire_sources(
@@ -197,16 +202,3 @@ def open_workspace(
         allow_secrets=allow_secrets,
     )
     return opened if raw_roots else remembered(opened)
-
-
-def _verb(module: str, function: str) -> Callable[..., Any]:
-    name = f"{__name__}.{module}"
-    try:
-        verb: Callable[..., Any] = getattr(importlib.import_module(name), function)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        raise Unavailable(
-            f"{function} is not in this version yet", hint="It comes with a later one."
-        ) from None
-    return verb

@@ -267,7 +267,9 @@ class _Compilation:
             self.lost.add(target)
         elif (entry.path, entry.start, entry.end) == (target, found.first, found.last):
             entry = replace(entry, file=self.sources.sha256(target))
-        entry = replace(entry, at=target if entry.prose and target != entry.path else None)
+        # Prose keeps the path it names; where a source is still there, the next refresh looks there again.
+        left = entry.prose and target != entry.path and not self.sources.known(entry.path)
+        entry = replace(entry, at=target if left else None)
         self.anchors[_key(entry)] = entry
 
     def tell(

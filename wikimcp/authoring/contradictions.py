@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from wikimcp import __version__
 from wikimcp.authoring.compiling import Compiled
+from wikimcp.authoring.mentions import line_of_key
 from wikimcp.authoring.okf import body_of, relative_link, render_page
 from wikimcp.authoring.pages import QUEUE, Files, Page, read_page
 from wikimcp.authoring.secrets import scan
@@ -27,6 +28,10 @@ _HEADINGS: Mapping[str, str] = {
 }
 _BY = "wikimcp/"
 _LONGEST_VALUE = 120
+_LEFT_OUT = "(left out: it looks like a secret)"
+
+_Said = tuple[Page, tuple[str, ...], str]
+"""A page, the key of its head from the outermost in, and what stands there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,46 +143,41 @@ def _gone_symbols(compiled: Iterable[Compiled]) -> Iterator[Contradiction]:
 
 def _claims(pages: Iterable[Page]) -> Iterator[Contradiction]:
     """Yield names that two pages have (``id``, ``title``), and keys of ``claims`` with different values."""
-    names: dict[str, list[Evidence]] = {}
-    values: dict[str, dict[str, list[Evidence]]] = {}
+    names: dict[str, list[_Said]] = {}
+    values: dict[str, dict[str, list[_Said]]] = {}
     for page in pages:
         for key in ("id", "title"):
             if isinstance(value := page.head.data.get(key), str | int) and str(value).strip():
                 folded = " ".join(str(value).casefold().split())
-                names.setdefault(f"{key}: {folded}", []).append(_evidence(page, key, str(value)))
+                names.setdefault(f"{key}: {folded}", []).append((page, (key,), str(value)))
         claims = page.head.data.get("claims")
         for key, value in claims.items() if isinstance(claims, dict) else ():
-            said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-            values.setdefault(str(key), {}).setdefault(said, []).append(_evidence(page, str(key), said))
-    for about, evidence in names.items():
-        if len(evidence) > 1:
-            yield Contradiction(PAGES_DISAGREE, about, tuple(evidence))
+            told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+            values.setdefault(str(key), {}).setdefault(told, []).append((page, ("claims", str(key)), told))
+    for about, said in names.items():
+        if len(said) > 1:
+            yield Contradiction(PAGES_DISAGREE, about, tuple(_evidence(*item) for item in said))
     for key, said_by in values.items():
         if len(said_by) > 1:
-            places = (evidence for said in sorted(said_by) for evidence in said_by[said])
+            places = (_evidence(*item) for told in sorted(said_by) for item in said_by[told])
             yield Contradiction(PAGES_DISAGREE, f"claims: {key}", tuple(places))
 
 
-def _evidence(page: Page, key: str, said: str) -> Evidence:
+def _evidence(page: Page, keys: tuple[str, ...], said: str) -> Evidence:
     shown = " ".join(said.split())[:_LONGEST_VALUE]
-    return Evidence(page.path, page.title, _line_of(page.text, key), "" if scan(shown) else shown)
-
-
-def _line_of(text: str, key: str) -> int:
-    """Return the line of a page's head that a key stands on."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip().strip("\"'").startswith((f"{key}:", f'{key}":', f"{key}':")):
-            return number
-        if number > 1 and line.rstrip() in ("---", "..."):
-            break
-    return 1
+    return Evidence(page.path, page.title, line_of_key(page.text, *keys), "" if scan(shown) else shown)
 
 
 def _place(evidence: Evidence) -> str:
-    title = evidence.title.replace("[", "(").replace("]", ")").replace("<", "&lt;")
+    title = _shown(evidence.title).replace("[", "(").replace("]", ")").replace("<", "&lt;")
     says = f": {_code(evidence.says)}" if evidence.says else ""
     return f"[{title}]({relative_link(QUEUE, evidence.page)}), line {evidence.line}{says}"
 
 
 def _code(text: str) -> str:
-    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+    return "`" + " ".join(_shown(text).replace("`", "'").split()) + "`"
+
+
+def _shown(text: str) -> str:
+    """Return a text, or what stands for it where it looks like a secret: the queue repeats none."""
+    return _LEFT_OUT if scan(text) else text

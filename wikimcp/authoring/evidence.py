@@ -71,7 +71,9 @@ def _why_not(workspace: Workspace, anchor: re.Match[str]) -> str:
         return "no such file"
     with file.open("rb") as lines:
         count = sum(1 for _ in lines)
-    return "" if 1 <= first <= last <= count else f"the file has {count} lines"
+    if not 1 <= first <= last:
+        return "lines count from 1, the first before the last"
+    return "" if last <= count else f"the file has {count} lines"
 
 
 def _resource(workspace: Workspace, page: str, item: str, anchor: re.Match[str] | None) -> str:

@@ -19,6 +19,7 @@ from wikimcp.authoring.extraction import Extract, Limits, read_source
 from wikimcp.authoring.fetching import Fetched, FetchRules, fetch
 from wikimcp.authoring.filing import filing_brief
 from wikimcp.authoring.log import add_entry
+from wikimcp.authoring.okf import as_text
 from wikimcp.authoring.source_kinds import MOST_EXTRACT, Kind, kind_of
 from wikimcp.authoring.staging import Staged, find_staged, folder_name, free_name, stage, staging_lock
 from wikimcp.authoring.workspace import Area, Workspace
@@ -154,9 +155,13 @@ def _prepared(
     if found.cut:
         kept = found.text.encode()[: MOST_EXTRACT - len(_CUT_MARK)].decode("utf-8", "ignore")
         found = replace(found, text=kept + _CUT_MARK)
+    metadata = _metadata(workspace, source, kind, found, digest=digest, title=title)
     if not workspace.allow_secrets:
         refuse_secrets(found.text.encode(), None, "the extract")
-    return _Prepared(found.text, _metadata(workspace, source, kind, found, digest=digest, title=title))
+        refuse_secrets(metadata["title"].encode(), None, "the title")
+        for key, value in source.origin.items():
+            refuse_secrets(value.encode("utf-8", "replace"), None, f"the {key} of the source")
+    return _Prepared(found.text, metadata)
 
 
 def _metadata(
@@ -210,7 +215,7 @@ def _report(staged: Staged, extract: str, *, duplicate: bool = False, dry_run: b
 
 def _log(workspace: Workspace, staged: Staged) -> None:
     """Add the source to the wiki's log."""
-    message = f"{staged.metadata['title']} staged at `{staged.folder}`, not filed yet"
+    message = f"{as_text(staged.metadata['title'])} staged at `{staged.folder}`, not filed yet"
     with transaction(workspace) as change:
         add_entry(change, "Ingest", message)
 

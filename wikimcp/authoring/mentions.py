@@ -200,22 +200,40 @@ class _Scalar:
 
 def _head_scalars(text: str) -> list[_Scalar]:
     """Return the values of ``sources`` and ``anchors`` with their places; none of a broken head."""
-    opening = _HEAD.match(text)
-    closing = _CLOSE.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
-        return []
-    start, block = opening.end(), text[opening.end() : closing.start()]
-    try:
-        load_yaml(block)  # bounded, which composing is not
-        root = yaml.compose(block, Loader=_LOADER)
-    except (YamlFault, yaml.YAMLError):
-        return []
     found: list[_Scalar] = []
-    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+    start, items = _composed_head(text)
+    for key, value in items:
         if key.value in ("sources", "anchors"):
             for item in value.value if isinstance(value, yaml.SequenceNode) else (value,):
                 found.extend(_resource(item, start))
     return found
+
+
+def line_of_key(text: str, *keys: str) -> int:
+    """Return the line on which a key of a page's head stands, ``keys`` from the outermost in; else 1."""
+    items, line = _composed_head(text)[1], 0
+    for name in keys:
+        node = next(((key, value) for key, value in items if key.value == name), None)
+        if node is None:
+            return 1
+        line = node[0].start_mark.line + 2  # the head opens on line 1
+        items = node[1].value if isinstance(node[1], yaml.MappingNode) else []
+    return line
+
+
+def _composed_head(text: str) -> tuple[int, list[tuple[yaml.Node, yaml.Node]]]:
+    """Return where a head's text begins, and its keys and values as nodes; none of a broken head."""
+    opening = _HEAD.match(text)
+    closing = _CLOSE.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
+        return 0, []
+    block = text[opening.end() : closing.start()]
+    try:
+        load_yaml(block)  # bounded, which composing is not
+        root = yaml.compose(block, Loader=_LOADER)
+    except (YamlFault, yaml.YAMLError):
+        return 0, []
+    return opening.end(), root.value if isinstance(root, yaml.MappingNode) else []
 
 
 def _resource(node: yaml.Node, start: int) -> Iterator[_Scalar]:

@@ -26,6 +26,8 @@ _OPEN = re.compile(r"\ufeff?---[ \t]*(\r\n|\n|\r)")
 _CLOSE = re.compile(r"^(?:---|\.\.\.)[ \t]*(?=\r|\n|\Z)", re.MULTILINE)
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./()'+-]*[\w/)])?")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_NO_TEXT = re.compile(r"([\[\]\\])")
 _SPECIAL = frozenset(["true", "false", "null", "yes", "no", "on", "off", "y", "n"])
 
 
@@ -159,6 +161,19 @@ def link_target(page: str, link: str) -> str | None:
     if path.startswith("/"):
         return posixpath.normpath(path.lstrip("/") or ".")
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+
+
+def as_text(words: str) -> str:
+    """Return words from elsewhere as one line of markdown that is text alone: no link and no marker.
+
+    Code spans stay as they are: nothing in them is a link.
+    """
+    parts: list[str] = []
+    line, at = " ".join(words.replace("<!--", "&lt;!--").split()), 0
+    for code in _CODE_SPAN.finditer(line):
+        parts += [_NO_TEXT.sub(r"\\\1", line[at : code.start()]), code[0]]
+        at = code.end()
+    return "".join([*parts, _NO_TEXT.sub(r"\\\1", line[at:])])
 
 
 def _inline(value: Any) -> str:  # noqa: ANN401 - any JSON-safe value

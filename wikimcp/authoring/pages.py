@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from wikimcp.authoring.intent import content_hash
-from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, head_of, link_target, relative_link
+from wikimcp.authoring.okf import OKF_VERSION, RESERVED, Head, as_text, head_of, link_target, relative_link
+from wikimcp.authoring.secrets import scan
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import Transaction, read_file
 from wikimcp.errors import WikimcpError
@@ -183,7 +184,7 @@ def root_index(folders: Mapping[str, Sequence[Page]], top: Sequence[str]) -> str
         about = CATEGORIES.get(name, "")
         pages = f"{count} page{'' if count == 1 else 's'}"
         link = relative_link(INDEX, f"{name}/{INDEX}")
-        lines.append(f"* [{_label(_heading(name))}]({link}) - {pages}. {about}".rstrip())
+        lines.append(f"* [{as_text(_heading(name))}]({link}) - {pages}. {about}".rstrip())
     if folders.get(""):
         lines += ["", "# Pages", "", *_entries(INDEX, folders[""])]
     return "\n".join(lines) + "\n"
@@ -232,20 +233,29 @@ def _write_index(change: Transaction, path: str, inner: str) -> bool:
 
 
 def _entries(index: str, pages: Sequence[Page]) -> list[str]:
-    lines = []
-    for page in sorted(pages, key=lambda page: (page.title.casefold(), page.path)):
-        about = f" - {_one_line(page.head.description)}" if page.head.description else ""
-        lines.append(f"* [{_label(page.title)}]({relative_link(index, page.path)}){about}")
-    return lines
+    """Return a line for each page. A secret in a head is repeated nowhere, and stops no other page's line."""
+    ordered = sorted(pages, key=lambda page: (page.title.casefold(), page.path))
+    lines = [_entry(index, page, page.title, page.head.description) for page in ordered]
+    if not scan("\n".join(lines)):
+        return lines
+    plain = (
+        _plain_entry(index, page) if scan(line) else line for page, line in zip(ordered, lines, strict=True)
+    )
+    return [line for line in plain if line]
 
 
-def _one_line(text: str) -> str:
-    """Return a description as one line that cannot open or close a region."""
-    return " ".join(text.replace("<!--", "&lt;!--").split())
+def _entry(index: str, page: Page, title: str, description: str) -> str:
+    about = f" - {as_text(description)}" if description else ""
+    return f"* [{as_text(title)}]({relative_link(index, page.path)}){about}"
 
 
-def _label(title: str) -> str:
-    return re.sub(r"([\[\]\\])", r"\\\1", _one_line(title))
+def _plain_entry(index: str, page: Page) -> str:
+    """Return a page's line without what looks like a secret; empty where its very path does."""
+    name = page.path.rpartition("/")[2].rpartition(".")[0]
+    title = name if scan(page.title) else page.title
+    description = "" if scan(page.head.description) else page.head.description
+    line = _entry(index, page, title, description)
+    return "" if scan(line) else line
 
 
 def _heading(folder: str) -> str:

@@ -56,7 +56,10 @@ def refresh_wiki(
 
 
 def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress | None = None) -> Scanned:
-    """Scan the raw roots and what was staged. What the verbs themselves write is no source."""
+    """Scan the raw roots and what was staged. What the verbs themselves write is no source.
+
+    That goes for the lock of the staging area, too, and for what is not yet complete there.
+    """
     left_out = {str(Area.AGENTS_SKILLS), str(Area.CLAUDE_SKILLS)}
     if workspace.wiki_root.is_relative_to(workspace.workspace_root):
         left_out.add(workspace.wiki_root.relative_to(workspace.workspace_root).as_posix())
@@ -73,7 +76,7 @@ def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress
         workspace.workspace_root,
         folders,
         known={} if full else load_stamps(workspace),
-        rules=ScanRules(left_out=frozenset(left_out)),
+        rules=ScanRules(frozenset(left_out), dotless_folders=frozenset({str(Area.STAGING)})),
         progress=progress,
     )
 
@@ -99,7 +102,8 @@ def refresh_within(
     says lie elsewhere; ``told`` are entries of the log (verb, message) that are written along.
     """
     workspace = change.workspace
-    before = before or manifest_of(change) or Manifest(profile=workspace.profile)
+    stored = manifest_of(change) or Manifest(profile=workspace.profile)
+    before = before or stored
     diff = compare(known_tree(before), tree)
     passed = compile_pages(
         change,
@@ -115,7 +119,7 @@ def refresh_within(
     after = _with_tree(before, workspace, tree) if diff or first else before
     message = _message(diff, passed) if worth_telling else ""
     log = [("Compiled" if first else "Refreshed", message), *told]
-    save_pass(change, before, after, passed, log=[entry for entry in log if entry[1]])
+    save_pass(change, stored, after, passed, log=[entry for entry in log if entry[1]])
     entries = [item.entry for item in passed.compiled]
     profile = after.profile if workspace.profile == "auto" else workspace.profile
     return RefreshReport(
@@ -172,7 +176,7 @@ def _message(diff: TreeDiff, passed: Passed) -> str:
         f"sources {changed}",
         _count(len(passed.affected), "page affected", "pages affected"),
         _count(moved, "anchor moved along", "anchors moved along"),
-        _count(len(passed.contradictions), "contradiction open", "contradictions open"),
+        _count(passed.queued, "contradiction open", "contradictions open"),
     ]
     return "; ".join(part for part in parts if part) + "."
 

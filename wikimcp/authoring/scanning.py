@@ -45,9 +45,13 @@ _REPORT_EVERY = 256
 
 @dataclass(frozen=True, slots=True)
 class ScanRules:
-    """What a scan leaves out: paths relative to the top (as the wiki), folders by name, large files."""
+    """What a scan leaves out: paths relative to the top (as the wiki), folders by name, large files.
+
+    In a folder of ``dotless_folders`` names that begin with a dot are left out too.
+    """
 
     left_out: frozenset[str] = frozenset()
+    dotless_folders: frozenset[str] = frozenset()
     skipped_folders: frozenset[str] = SKIPPED_FOLDERS
     most_bytes: int = 64 * 1024 * 1024
     most_files: int = 500_000
@@ -157,6 +161,8 @@ class _Scanner:
     ) -> None:
         """Take one entry of a folder."""
         if path in self.rules.left_out or entry.is_symlink():
+            return
+        if entry.name.startswith(".") and path.rpartition("/")[0] in self.rules.dotless_folders:
             return
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in self.rules.skipped_folders and not rules.ignore(path, folder=True):

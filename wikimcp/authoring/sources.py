@@ -14,6 +14,7 @@ from typing import Any
 from wikimcp.authoring.intent import content_hash
 from wikimcp.authoring.manifest import Manifest, PageEntry, manifest_of
 from wikimcp.authoring.mentions import Mention, read_mentions, with_retired
+from wikimcp.authoring.okf import as_text
 from wikimcp.authoring.pages import Page, list_pages
 from wikimcp.authoring.refresh import known_tree, refresh_within, scan_sources
 from wikimcp.authoring.refresh_report import AffectedPage, RefreshReport
@@ -93,7 +94,7 @@ def repoint_sources(
             known = [*sources.tree.folders, *(path for path, _ in sources.tree.files())]
             raise NotFound(f"there is no source at '{after}'", hint=_did_you_mean(after, known))
         named = _named_by(change, sources, manifest, [before])
-        told = f"{before} to {after}, a source of {_count(named)}."
+        told = f"{as_text(before)} to {as_text(after)}, a source of {_count(named)}."
         refreshed = refresh_within(
             change,
             sources.tree,
@@ -149,16 +150,23 @@ def _named_by(
     named: list[tuple[Page, list[Mention]]] = []
     seen: set[str] = set()
     all_named: set[str] = set()
+    retired: set[str] = set()
     for page in list_pages(change):
-        heads = [m for m in read_mentions(change.workspace, page, known) if m.head and not m.retired]
+        in_head = [m for m in read_mentions(change.workspace, page, known) if m.head]
+        retired.update(mention.path for mention in in_head if mention.retired)
+        heads = [mention for mention in in_head if not mention.retired]
         all_named.update(mention.path for mention in heads)
         fitting = [mention for mention in heads if any(_within(mention.path, path) for path in wanted)]
         if fitting:
             named.append((page, fitting))
             seen.update(path for path in wanted if any(_within(m.path, path) for m in fitting))
     for path in wanted:
-        if path not in seen:
-            raise NotFound(f"no page names '{path}' as a source", hint=_did_you_mean(path, sorted(all_named)))
+        if path in seen:
+            continue
+        if any(_within(gone, path) for gone in retired):
+            hint = "Take `retired` out of the heads that name it, where it is to be followed again."
+            raise NotFound(f"'{path}' is retired, and no page names it otherwise", hint=hint)
+        raise NotFound(f"no page names '{path}' as a source", hint=_did_you_mean(path, sorted(all_named)))
     return named
 
 
@@ -192,7 +200,8 @@ def _affected(named: _Named) -> tuple[AffectedPage, ...]:
 
 
 def _listed(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    named = ", ".join(as_text(path) for path in paths[:3])
+    return named + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _count(named: _Named) -> str:

@@ -53,11 +53,15 @@ def in_one_change(workspace: Workspace, work: Callable[[Transaction], Result]) -
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a pass found: all pages as compiled, whom they concern, what does not agree, what was odd."""
+    """What a pass found: all pages as compiled, whom they concern, what does not agree, what was odd.
+
+    ``queued`` counts the contradictions that everybody may know of: those in the queue.
+    """
 
     compiled: tuple[Compiled, ...]
     dependents: tuple[str, ...]
     contradictions: tuple[Contradiction, ...]
+    queued: int
     notes: tuple[Note, ...]
 
     @property
@@ -103,33 +107,37 @@ def compile_pages(
         progress("pages", len(pages), len(pages))
     regenerate_indexes(change, pages)  # what was written of them is in no index
     found = contradictions(compiled)
-    write_queue(change, for_everybody(found, (item.page for item in compiled)))
+    queued = for_everybody(found, (item.page for item in compiled))
+    write_queue(change, queued)
     if (queue := queue_page(change)) is not None and not is_ours(queue):
         notes.append(Note(QUEUE, "queue_not_ours", "somebody else's page is in the place of the queue"))
     notes += [Note(where, odd.code, odd.message) for where, odd in sorted(sources.notes.items())]
     concerned = dependents(pages, [item.page.path for item in compiled if item.affected])
-    return Passed(tuple(compiled), tuple(concerned), tuple(found), tuple(notes))
+    return Passed(tuple(compiled), tuple(concerned), tuple(found), len(queued), tuple(notes))
 
 
 def save_pass(
-    change: Transaction, before: Manifest, after: Manifest, passed: Passed, *, log: Iterable[tuple[str, str]]
+    change: Transaction, stored: Manifest, after: Manifest, passed: Passed, *, log: Iterable[tuple[str, str]]
 ) -> None:
-    """Plan the entries of the log (verb, message) and, at the very end, the manifest."""
+    """Plan the entries of the log (verb, message) and, at the very end, the manifest.
+
+    ``stored`` is the manifest as it lies on the disk: what a verb changed of it beforehand is to be written.
+    """
     kept = {item.page.path for item in passed.compiled}
     unread = {note.where for note in passed.notes if note.code == "page_unreadable"}
     entries = [item.entry for item in passed.compiled]
-    entries += [entry for entry in before.pages if entry.page in unread - kept]
+    entries += [entry for entry in stored.pages if entry.page in unread - kept]
     anchors = [anchor for item in passed.compiled for anchor in item.anchors]
-    anchors += [anchor for anchor in before.anchors if anchor.page in unread - kept]
+    anchors += [anchor for anchor in stored.anchors if anchor.page in unread - kept]
     after = replace(
         after,
-        compiled_at=before.compiled_at,
+        compiled_at=stored.compiled_at,
         pages=tuple(sorted(entries, key=lambda entry: entry.page)),
         anchors=tuple(sorted(anchors, key=lambda item: (item.page, item.path, item.start, item.end))),
     )
     for verb, message in log:
         add_entry(change, verb, message)
-    if after != before:
+    if after != stored:
         save_manifest(change, replace(after, compiled_at=change.workspace.now()))
 
 

@@ -153,17 +153,13 @@ class Transaction:
     @property
     def changes(self) -> tuple[FileChange, ...]:
         """What is written, in the order of the writes; with diffs in a dry run."""
-        return tuple(
-            FileChange(
-                area,
-                path,
-                self.workspace.shown(self.workspace.area_root(area) / path),
-                _hash(before),
-                _hash(after),
-                _diff(path, before, after) if self.workspace.dry_run else "",
-            )
-            for (area, path), before, after in self._differing()
-        )
+        workspace = self.workspace
+        found: list[FileChange] = []
+        for (area, path), before, after in self._differing():
+            file = workspace.shown(workspace.area_root(area) / path)
+            diff = _diff(file, before, after) if workspace.dry_run else ""
+            found.append(FileChange(area, path, file, _hash(before), _hash(after), diff))
+        return tuple(found)
 
     def commit(self) -> None:
         """Make all changes as one. Raises Conflict when a file changed since it was read, or WikiError."""

@@ -74,8 +74,8 @@ def _init(profile: str) -> tuple[str, ...]:
 _REFRESH = (
     "Call wiki_refresh. It reports what was added, modified, moved and deleted, and which pages that "
     "touches.",
-    "Read each affected page with wiki_read_page, and the sources that changed. Rewrite what is no longer "
-    "true; leave the rest as it is.",
+    "Read each affected page with wiki_read_page, and the sources that changed. Rewrite only what is no "
+    "longer true. Either way set the page's `generated` to now: until then it counts as stale.",
     "Look at contradictions.md: settle each entry in the page it names, with the evidence.",
     "Call wiki_refresh again, then wiki_lint; both should have nothing left to say.",
 )
@@ -84,7 +84,8 @@ _LINT = (
     "Call wiki_lint.",
     "Repair dead anchors and broken links first: they alone make it fail. Find where the cited text went, "
     "or take the claim back.",
-    "Then pruned sources and stale pages: read what is left of the sources and rewrite, or retire the page.",
+    "Then pruned sources and stale pages: read what is left of the sources, rewrite what no longer holds and "
+    "set the page's `generated` to now, or take the page out.",
     "Call wiki_lint again and report the score before and after.",
 )
 

@@ -139,7 +139,8 @@ def print_report(report: LintReport, form: str, fixed: FixReport | None = None) 
 def print_fixed(fixed: FixReport) -> None:
     """Print what was repaired, or with its diffs what would be."""
     would = "would be " if fixed.dry_run else ""
-    print(f"{would}repaired: {fixed.links} wikilinks, {fixed.anchors} anchors, in these files:")
+    where = "in these files:" if fixed.changes else "so no file is written."
+    print(f"{would}repaired: {fixed.links} wikilinks, {fixed.anchors} anchors, {where}")
     for change in fixed.changes:
         print(f"  {change.file}")
         if change.diff:
