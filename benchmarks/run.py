@@ -109,8 +109,8 @@ def _copies(text: str) -> tuple[int, ...]:
 
 
 def _number(text: str) -> int:
-    if not (text.strip().isdecimal() and 1 <= int(text) <= 99):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number from 1 to 99")
+    if not (text.strip().isdecimal() and 1 <= int(text) <= 999):
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number from 1 to 999")
     return int(text)
 
 
