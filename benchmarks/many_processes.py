@@ -231,7 +231,7 @@ def _checkpoint(
         one = memory_of(fresh.pid)
         together = [memory_of(pid) for server in asked for pid in family(server.pid)]
         if one and all(together):
-            counts.memory_one = max(counts.memory_one, one.share)
+            counts.memory_one = max(counts.memory_one, one.resident)
             counts.memory_all = max(counts.memory_all, sum(memory.share for memory in together if memory))
             if len(asked) > 4 and counts.memory_all > MEMORY_SHARE * len(asked) * counts.memory_one:
                 counts.faults.append(
