@@ -344,7 +344,6 @@ class IndexStore:
     def _writer(self, opened: IndexFolder) -> IndexWriter:
         if self._ledger is None:
             self._ledger = open_ledger(self.state)
-        self._ledger.sync()
         if self._snapshot is not None:
             self._ledger.seed(
                 Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
