@@ -66,6 +66,7 @@ def kill_once(vault: Vault, state: Path, chance: random.Random) -> str:
         watch.close()
     for line in heard(child, pipe):
         vault.hear(line)
+    vault.mend()
     if not by_events:
         return "by the clock"
     return f"after a write to {harms.kind_of(Path(watch.last))}"

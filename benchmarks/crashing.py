@@ -80,6 +80,14 @@ class Vault:
             found[file.relative_to(self.root).as_posix()] = match[0]
         return found
 
+    def mend(self) -> None:
+        """Write anew what a kill left half written."""
+        for file in sorted(self.root.rglob("*.md")):
+            if _WORD.search(file.read_text(encoding="utf-8")) is None:
+                path = file.relative_to(self.root).as_posix()
+                self.write(path)
+                self.written[path] += 1
+
     def hear(self, line: str) -> None:
         """Take in what a server's fork has said: of a write or a move to come, or of a version."""
         kind, *facts = json.loads(line)

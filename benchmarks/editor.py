@@ -24,6 +24,7 @@ from benchmarks.processes import ROOT
 LONGEST_PAUSE = 0.15  # seconds between two changes, at most
 _LETTERS = "abcdefghij"
 _FOLDERS = ("", "desk", "desk/notes", "archive")
+_NO_PAGES = ("templates",)
 _FEWEST, _MOST = 0.8, 1.2  # of the pages that were there first: a vault neither dies out nor bursts
 
 
@@ -32,13 +33,18 @@ def own_word(number: int) -> str:
     return "qev" + "".join(_LETTERS[int(digit)] for digit in str(number)) + "quz"
 
 
+def _is_page(path: Path) -> bool:
+    """Whether a file is a page of its vault; templates are not."""
+    return not any(part.startswith(".") or part in _NO_PAGES for part in path.parts)
+
+
 class Desk:
     """The pages of a vault and what may happen to them."""
 
     def __init__(self, vault: Path, seed: int) -> None:
         self._vault = vault
         self._chance = random.Random(seed)
-        self._pages = sorted(path for path in vault.rglob("*.md") if not path.name.startswith("."))
+        self._pages = sorted(path for path in vault.rglob("*.md") if _is_page(path.relative_to(vault)))
         self._first = len(self._pages)
         self._number = 0
         self.done: Counter[str] = Counter()
