@@ -173,8 +173,8 @@ def differences(right: dict[str, Any], found: dict[str, Any], *, most: int = 3) 
     told = []
     for key in sorted(right.keys() | found.keys()):
         one, other = right.get(key), found.get(key)
-        apart = ranked_apart if key.startswith(_RANKED) and one and other else _apart
-        if (where := apart(one, other)) is not None:
+        ranked = key.startswith(_RANKED) and one is not None and other is not None
+        if (where := ranked_apart(one, other) if ranked else _apart(one, other)) is not None:  # type: ignore[arg-type]
             told.append(f"{key}: {where}"[:500])
     return told[:most]
 

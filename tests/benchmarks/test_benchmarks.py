@@ -164,11 +164,13 @@ def test_percentiles_are_values_that_were_measured() -> None:
 
 
 def test_goals_hold_for_vaults_of_their_size() -> None:
-    assert [scale_of(pages) for pages in (53, 1_201, 12_010)] == ["", "small", "large"]
+    assert [scale_of(pages) for pages in (53, 1_201, 12_010, 120_100)] == ["", "small", "large", "huge"]
     goal = goal_for("cold.lexical", "large")
     assert goal is not None and str(goal) == "≤ 10, aim 7"
     assert [goal.verdict(seconds) for seconds in (6.9, 8.0, 10.1)] == ["aim met", "met", "missed"]
     assert goal_for("cold.lexical", "") is None
+    edits = [str(goal_for("edits.edited.call", scale)) for scale in ("large", "huge")]
+    assert edits == ["≤ 100", "≤ 300"]
     assert [Goal(4, at_least=True).verdict(n) for n in (3, 4)] == ["missed", "met"]
 
 

@@ -70,7 +70,7 @@ def section(slug: str, score: float, text: str = "some text") -> dict[str, Any]:
     return {"slug": slug, "title": slug, "text": text, "score": score, "citation": {"uri": f"cite://{slug}"}}
 
 
-RIGHT = {
+RIGHT: dict[str, Any] = {
     "list_tags {}": {"tags": [{"tag": "a", "pages": 2}]},
     "assemble_bundle {'query': 'x'}": {
         "query": "x",

@@ -100,7 +100,7 @@ class Ledger:
         sql = f"SELECT path, declared_id, content_hash, version, gone FROM pages WHERE {where} ORDER BY path"
         with _translated():
             rows = self._connection.execute(sql, (json.dumps(list(values)),)).fetchall()
-        return [Entry(*row[:4], bool(row[4])) for row in rows]
+        return [Entry(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
 
     def _at(self, paths: Iterable[str]) -> dict[str, Entry]:
         return {entry.path: entry for entry in self._select(f"path IN {_GIVEN}", paths)}
@@ -119,6 +119,11 @@ class Ledger:
             begun = self._connection.execute("SELECT 1 FROM pages LIMIT 1").fetchone()
         if begun is None:
             self._save(list(entries))
+
+    def paths(self) -> list[str]:
+        """Return the paths of all pages that are not known to be gone."""
+        with _translated():
+            return [path for (path,) in self._connection.execute("SELECT path FROM pages WHERE gone=0")]
 
     def retire(self, paths: Iterable[str]) -> None:
         """Note that files are gone, so that a page that turns up elsewhere can be told as moved."""

@@ -406,6 +406,7 @@ class IndexStore:
         try:
             opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self.keeps_drafts, meta=meta)
             writer = self._writer(opened)
+            writer.retire_absent(scan)
             for snapshot in fill(opened, scan, writer=writer, ledger=self.state.ledger, tell=tell):
                 if snapshot.complete or not serve_old:
                     self.state.publish(self.key, folder)
