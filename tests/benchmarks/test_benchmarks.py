@@ -112,6 +112,7 @@ def test_wrong_use_is_told_and_nothing_is_run(tmp_path: Path, capsys: pytest.Cap
         (["--corpus", str(tmp_path / "empty"), "--quick"], "holds no markdown"),
         (["--corpus", str(tmp_path), "--questions", str(tmp_path / "bad.csv")], "lacks the column"),
         (["--corpus", str(tmp_path), "--copies", "1,many"], "'many' is no number"),
+        (["--corpus", str(tmp_path), "--copies", "1,1000"], "no number from 1 to 999"),
         (["--corpus", str(tmp_path), "--runs", "0"], "no number from 1 to 99"),
         (["--corpus", str(tmp_path), "--only", "cold,wram"], "no measure 'wram'"),
     ):
