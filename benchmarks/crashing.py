@@ -96,6 +96,7 @@ class Vault:
             self.number = max(self.number, facts[1])
         elif kind == "moves" and not (self.root / facts[0]).exists():  # no name is used twice
             self.written[facts[1]] = self.written.pop(facts[0], 0)
+            self.number = max(self.number, facts[2])
             self.told[facts[1]] = self.told.pop(facts[0], 1)
         elif kind == "version":
             self.told[facts[0]] = max(facts[1], self.told.get(facts[0], 1))
@@ -228,7 +229,7 @@ def work_on(vault: Vault, state: Path, seed: int, say: Callable[..., None]) -> N
         if chance.random() < 0.25:
             vault.number += 1
             place = f"notes/moved-{vault.number}.md"
-            say("moves", path, place)
+            say("moves", path, place, vault.number)
             (vault.root / path).rename(vault.root / place)
             path = place
         else:
