@@ -32,6 +32,7 @@ from wikimcp.evaluation.questions import read_questions
 
 CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
 QUESTIONS = ROOT.parent / "shared" / "eval" / "questions.csv"
+_MOST_COPIES = 999  # each has a word of its own, made of three syllables
 MEASURES = {
     "cold": cold,
     "warm": warm,
@@ -105,12 +106,12 @@ _ONLY = f"some of {', '.join(MEASURES)}"
 
 
 def _copies(text: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(_number(part) for part in text.split(",")))
+    return tuple(dict.fromkeys(_number(part, most=_MOST_COPIES) for part in text.split(",")))
 
 
-def _number(text: str) -> int:
-    if not (text.strip().isdecimal() and 1 <= int(text) <= 99):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number from 1 to 99")
+def _number(text: str, *, most: int = 99) -> int:
+    if not (text.strip().isdecimal() and 1 <= int(text) <= most):
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no number from 1 to {most}")
     return int(text)
 
 

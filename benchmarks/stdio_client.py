@@ -154,6 +154,12 @@ class StdioClient:
 
     def _complaint(self) -> str:
         """Return the end of what the server said on stderr."""
-        size = os.fstat(self._stderr.fileno()).st_size
-        said = os.pread(self._stderr.fileno(), 2_000, max(0, size - 2_000)).decode("utf-8", "replace").strip()
-        return said[-600:] or "it said nothing"
+        return self.said()[-600:] or "it said nothing"
+
+    def said(self) -> str:
+        """Return what the server has said on stderr, the last of it where that is much; empty once closed."""
+        if self._stderr.closed:
+            return ""
+        descriptor = self._stderr.fileno()
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, 20_000, max(0, size - 20_000)).decode("utf-8", "replace").strip()

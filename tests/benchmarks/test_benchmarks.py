@@ -112,6 +112,7 @@ def test_wrong_use_is_told_and_nothing_is_run(tmp_path: Path, capsys: pytest.Cap
         (["--corpus", str(tmp_path / "empty"), "--quick"], "holds no markdown"),
         (["--corpus", str(tmp_path), "--questions", str(tmp_path / "bad.csv")], "lacks the column"),
         (["--corpus", str(tmp_path), "--copies", "1,many"], "'many' is no number"),
+        (["--corpus", str(tmp_path), "--copies", "1,1000"], "no number from 1 to 999"),
         (["--corpus", str(tmp_path), "--runs", "0"], "no number from 1 to 99"),
         (["--corpus", str(tmp_path), "--only", "cold,wram"], "no measure 'wram'"),
     ):
@@ -164,11 +165,13 @@ def test_percentiles_are_values_that_were_measured() -> None:
 
 
 def test_goals_hold_for_vaults_of_their_size() -> None:
-    assert [scale_of(pages) for pages in (53, 1_201, 12_010)] == ["", "small", "large"]
+    assert [scale_of(pages) for pages in (53, 1_201, 12_010, 120_100)] == ["", "small", "large", "huge"]
     goal = goal_for("cold.lexical", "large")
     assert goal is not None and str(goal) == "≤ 10, aim 7"
     assert [goal.verdict(seconds) for seconds in (6.9, 8.0, 10.1)] == ["aim met", "met", "missed"]
     assert goal_for("cold.lexical", "") is None
+    edits = [str(goal_for("edits.edited.call", scale)) for scale in ("large", "huge")]
+    assert edits == ["≤ 100", "≤ 300"]
     assert [Goal(4, at_least=True).verdict(n) for n in (3, 4)] == ["missed", "met"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.index.live_wiki import LiveWiki
@@ -28,6 +29,31 @@ def test_vectors_of_noise_are_made_again(tmp_path: Path, harm: str) -> None:
     after = wiki.call("assemble_bundle", query="lamp at dusk")
     assert after["sections"][0]["slug"] == "lamp"
     assert after["coverage"] == before
+    wiki.stop()
+
+
+def test_tokens_of_noise_are_made_again(tmp_path: Path) -> None:
+    wiki = _wiki(tmp_path)
+    before = wiki.call("assemble_bundle", query="lamp at dusk")["sections"]
+    wiki.stop()
+    [tokens] = wiki.state.rglob("tokens.u16")
+    sound = tokens.read_bytes()
+    tokens.write_bytes(sound[::-1])
+    assert wiki.call("assemble_bundle", query="lamp at dusk")["sections"] == before
+    wiki.stop()
+    assert tokens.read_bytes() == sound
+
+
+def test_a_token_that_no_table_has_keeps_no_answer_back(tmp_path: Path) -> None:
+    wiki = _wiki(tmp_path)
+    assert wiki.found("lamp at dusk")
+    wiki.stop()
+    [tokens], [ends] = wiki.state.rglob("tokens.u16"), wiki.state.rglob("ends.i64")
+    data = bytearray(tokens.read_bytes())
+    for end in np.fromfile(ends, np.int64):  # the last of a list: they still ascend
+        data[2 * int(end) - 1] |= 0x80
+    tokens.write_bytes(data)
+    assert wiki.found("lamp at dusk")[0] == "lamp"
     wiki.stop()
 
 

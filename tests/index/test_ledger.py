@@ -48,9 +48,7 @@ def test_a_restart_and_another_writer_go_on_counting(ledger: Ledger, file: Path)
     versions(ledger, seen("a.md", "one"))
     other = Ledger(file)
     assert versions(other, seen("a.md", "two")) == [2]
-    ledger.sync()
     assert versions(ledger, seen("a.md", "two"), seen("b.md", "new")) == [2, 1]
-    other.sync()
     assert versions(other, seen("a.md", "three")) == [3]
     other.close()
 
@@ -81,6 +79,14 @@ def test_a_page_is_found_again_once_only(ledger: Ledger, file: Path) -> None:
     assert versions(again, seen("copy-2.md", "two")) == [1]
     assert path_of_former_id(file, "id of a.md") == "b.md"
     again.close()
+
+
+def test_pages_of_equal_content_that_move_together_all_go_on(ledger: Ledger) -> None:
+    for content in ("one", "two"):
+        versions(ledger, seen("a.md", content), seen("b.md", content))
+    ledger.retire(["a.md", "b.md"])
+    moved = (seen(f"shelf/{name}.md", "two") for name in ("a", "b", "c"))
+    assert versions(ledger, *moved) == [2, 2, 1]
 
 
 def test_a_page_that_comes_back_never_counts_backwards(ledger: Ledger, file: Path) -> None:
@@ -131,7 +137,13 @@ def _other_tables(file: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("harm", [_garbage, _flipped, _other_tables])
+def _undecodable(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE pages SET content_hash = CAST(x'C3C3' AS TEXT)")
+    connection.close()
+
+
+@pytest.mark.parametrize("harm", [_undecodable, _garbage, _flipped, _other_tables])
 def test_a_ledger_that_cannot_be_read_is_told_from_a_busy_one(file: Path, harm: object) -> None:
     made = Ledger(file)
     versions(made, *(seen(f"{n}.md", "one") for n in range(200)))

@@ -338,7 +338,7 @@ def _close_all(connections: weakref.WeakSet[_Connection]) -> None:
 def _kind(message: str) -> type[StateError]:
     if any(sign in message for sign in ("locked", "busy")):
         return BusyError
-    damaged = any(sign in message for sign in ("malformed", "no such table", "no such column"))
+    damaged = any(sign in message for sign in ("malformed", "no such table", "no such column", "decode"))
     return IndexDamaged if damaged else StateError
 
 
@@ -360,7 +360,9 @@ def translated() -> Iterator[None]:
     try:
         yield
     except (sqlite3.OperationalError, sqlite3.ProgrammingError, sqlite3.InterfaceError) as error:
-        raise _kind(str(error))(f"the index cannot be used ({error})") from error
+        # What cannot be decoded is quoted in SQLite's message: it may be of a withheld page.
+        reason = "it holds no text" if "decode" in str(error) else error
+        raise _kind(str(error))(f"the index cannot be used ({reason})") from error
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"the index cannot be read ({error})") from error
     except (ValueError, TypeError, LookupError) as error:

@@ -97,6 +97,17 @@ def others_there(adapter: VaultAdapter, gone: Collection[str], known: Iterable[s
     return any(adapter.stat(path) is not None for path in islice(others, _SAMPLE))
 
 
+def surely_gone(path: Path) -> bool:
+    """Whether there is no file; one of which that cannot be told is not gone."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
 def _unreachable(path: Path) -> bool:
     """Whether it cannot be told if a file is there: could not read is never does not exist."""
     try:

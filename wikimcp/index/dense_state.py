@@ -18,6 +18,7 @@ KeysOf = Callable[[Sequence[int] | None], Mapping[int, bytes]]
 Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
 _FEW_ROWS = 500
+_COUNTED_AT_ONCE = 16_384  # rows
 _COSTLY_ROWS = 100_000  # an index over fewer is built in no time, whatever its kind
 _MOST_BESIDE = 0.1  # share of new rows beside an index that is kept
 
@@ -300,13 +301,20 @@ class ChunkRows:
     def _counted(self, rows: NDArray[np.bool_]) -> Rows:
         tokens = self.state.tokens
         assert tokens is not None
-        flat, chosen = tokens.flat, np.flatnonzero(rows)
+        chosen = np.flatnonzero(rows)
+        total = np.zeros(len(self.state.table), np.int64)
         if len(chosen) < _FEW_ROWS:
             starts, ends = tokens.bounds(chosen)
-            flat = np.concatenate([flat[:0], *map(flat.__getitem__, map(slice, starts, ends))])
-        elif len(chosen) < len(rows):
-            flat = flat[np.repeat(rows, np.diff(tokens.ends, prepend=0))]
-        return np.bincount(flat, minlength=len(self.state.table))[: len(self.state.table)]
+            parts = map(tokens.flat.__getitem__, map(slice, starts, ends))
+            _count_into(total, np.concatenate([tokens.flat[:0], *parts]))
+            return total
+        # Block by block: counting takes eight bytes for each of two.
+        for first in range(0, len(rows), _COUNTED_AT_ONCE):
+            used = rows[first : first + _COUNTED_AT_ONCE]
+            starts, ends = tokens.bounds(np.arange(first, first + len(used)))
+            flat = tokens.flat[starts[0] : ends[-1]]
+            _count_into(total, flat if used.all() else flat[np.repeat(used, ends - starts)])
+        return total
 
     def late(self, query: QueryTokens, chunk_ids: Ids) -> Vectors:
         """Return the late-interaction score of each chunk, 0 where its tokens are not known."""
@@ -318,3 +326,9 @@ class ChunkRows:
             starts, ends = tokens.bounds(rows[known])
             scores[known] = late_scores(query, tokens.flat, starts, ends)
         return scores
+
+
+def _count_into(total: Rows, flat: NDArray[np.uint16]) -> None:
+    """Add how often each token stands in ``flat``; ids beyond the table are nobody's."""
+    counts = np.bincount(flat, minlength=len(total))
+    total += counts[: len(total)]

@@ -6,11 +6,12 @@ same page. Touching a file changes nothing.
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wikimcp.errors import StateError
@@ -38,7 +39,11 @@ CREATE TABLE IF NOT EXISTS history (
     path TEXT NOT NULL, version INTEGER NOT NULL, content_hash TEXT NOT NULL, at TEXT NOT NULL,
     PRIMARY KEY (path, version)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS gone_ids ON pages (declared_id) WHERE gone=1 AND moved_to='';
+CREATE INDEX IF NOT EXISTS gone_hashes ON pages (content_hash) WHERE gone=1 AND moved_to='';
 """
+_NOT_FOUND = "gone=1 AND moved_to=''"
+_GIVEN = "(SELECT value FROM json_each(?1))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +75,13 @@ class LedgerDamaged(StateError):
 class Ledger:
     """The ledger file; used by the one writer only, so it holds a single connection.
 
+    It is asked for what a write is about and never read as a whole: other processes write it too, and
+    to read again what they did would make an edit of one page cost all pages.
     A power cut may undo the last entries: they are counted again from the content. Raises
     LedgerDamaged when the file cannot be read, StateError when it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
-        self._entries: dict[str, Entry] = {}
-        self._by_id: dict[str, str] = {}
-        self._by_hash: dict[str, str] = {}
-        self._seen = -1
         with _translated():
             self._connection = sqlite3.connect(
                 path, timeout=10.0, isolation_level=None, check_same_thread=False
@@ -88,46 +91,44 @@ class Ledger:
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 self._connection.execute("PRAGMA synchronous=NORMAL")
                 self._connection.executescript(_SCHEMA + PINS_SCHEMA)
-            self.sync()
         except StateError:
             self._connection.close()
             raise
 
-    def sync(self) -> None:
-        """Read again what other processes wrote; cheap when they wrote nothing."""
+    def _select(self, where: str, values: Iterable[str] = ()) -> list[Entry]:
+        """Return entries in the order of their paths; ``?1`` of the condition is a list of ``values``."""
+        sql = f"SELECT path, declared_id, content_hash, version, gone FROM pages WHERE {where} ORDER BY path"
         with _translated():
-            seen = int(self._connection.execute("PRAGMA data_version").fetchone()[0])
-            if seen == self._seen:
-                return
-            rows = self._connection.execute(
-                "SELECT path, declared_id, content_hash, version, gone, moved_to FROM pages"
-            ).fetchall()
-        self._seen = seen
-        self._entries = {row[0]: Entry(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows}
-        self._by_id.clear()
-        self._by_hash.clear()
-        self._index_gone(self._entries[row[0]] for row in rows if row[4] and not row[5])
+            rows = self._connection.execute(sql, (json.dumps(list(values)),)).fetchall()
+        return [Entry(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows]
 
-    def _index_gone(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            if entry.declared_id:
-                self._by_id[entry.declared_id] = entry.path
-            self._by_hash[entry.content_hash] = entry.path
+    def _at(self, paths: Iterable[str]) -> dict[str, Entry]:
+        return {entry.path: entry for entry in self._select(f"path IN {_GIVEN}", paths)}
+
+    def _vanished(self, sightings: Iterable[Sighting]) -> _Vanished:
+        ids, hashes = set(), set()
+        for seen in sightings:
+            ids.add(seen.declared_id)
+            hashes.add(seen.content_hash)
+        by_id = self._select(f"{_NOT_FOUND} AND declared_id<>'' AND declared_id IN {_GIVEN}", ids)
+        return _Vanished(by_id, self._select(f"{_NOT_FOUND} AND content_hash IN {_GIVEN}", hashes))
 
     def seed(self, entries: Iterable[Entry]) -> None:
         """Fill a new ledger with what the index still knows, so that no version goes back."""
-        if not self._entries:
+        with _translated():
+            begun = self._connection.execute("SELECT 1 FROM pages LIMIT 1").fetchone()
+        if begun is None:
             self._save(list(entries))
+
+    def paths(self) -> list[str]:
+        """Return the paths of all pages that are not known to be gone."""
+        with _translated():
+            return [path for (path,) in self._connection.execute("SELECT path FROM pages WHERE gone=0")]
 
     def retire(self, paths: Iterable[str]) -> None:
         """Note that files are gone, so that a page that turns up elsewhere can be told as moved."""
-        gone = []
-        for path in paths:
-            entry = self._entries.get(path)
-            if entry and not entry.gone:
-                gone.append(Entry(path, entry.declared_id, entry.content_hash, entry.version, True))
-        self._save(gone)
-        self._index_gone(gone)
+        found = self._at(paths).values()
+        self._save([replace(entry, gone=True) for entry in found if not entry.gone])
 
     def record(self, sightings: Iterable[Sighting]) -> dict[str, int]:
         """Return the version of each page seen, by path, counting up where content changed."""
@@ -136,10 +137,12 @@ class Ledger:
         moves: list[tuple[str, str]] = []
         ids: list[tuple[str, str]] = []
         history: list[tuple[str, int, str, str]] = []
-        for seen in sightings:
-            known = self._entry_before(seen)
+        pages = list(sightings)
+        entries, vanished = self._at(seen.path for seen in pages), self._vanished(pages)
+        for seen in pages:
+            known = _entry_before(seen, entries.get(seen.path), vanished)
             if known and known.gone:
-                self._forget_gone(known)
+                vanished.found(known)
             if known and known.path != seen.path:
                 moves.append((seen.path, known.path))
             ids.append((seen.canonical_id, seen.path))
@@ -154,29 +157,6 @@ class Ledger:
                 history.append((seen.path, version, seen.content_hash, seen.at))
         self._save(changed, history, moves, ids)
         return versions
-
-    def _entry_before(self, seen: Sighting) -> Entry | None:
-        """Return the entry that a page goes on from; one that came back goes on from its newest."""
-        own = self._entries.get(seen.path)
-        if own and not own.gone:
-            return own
-        moved = self._moved_from(seen)
-        if own and moved:
-            return max(own, moved, key=lambda entry: entry.version)
-        return own or moved
-
-    def _moved_from(self, seen: Sighting) -> Entry | None:
-        """Find the vanished page this one was: by declared id, else by equal content."""
-        path = self._by_id.get(seen.declared_id) if seen.declared_id else None
-        entry = self._entries.get(path or self._by_hash.get(seen.content_hash, ""))
-        return entry if entry and entry.gone else None
-
-    def _forget_gone(self, entry: Entry) -> None:
-        """Look no more for a page that was found again."""
-        if self._by_id.get(entry.declared_id) == entry.path:
-            del self._by_id[entry.declared_id]
-        if self._by_hash.get(entry.content_hash) == entry.path:
-            del self._by_hash[entry.content_hash]
 
     def _save(
         self,
@@ -197,7 +177,6 @@ class Ledger:
             connection.executemany("UPDATE pages SET moved_to=? WHERE path=?", moves)
             move_pins(connection, moves)
             connection.executemany("INSERT OR REPLACE INTO ids VALUES (?,?)", ids)
-        self._entries.update((entry.path, entry) for entry in entries)
 
     def pinned(self, path: str) -> set[str]:
         """Return the keys of the citations of a page that are pinned."""
@@ -231,6 +210,39 @@ class Ledger:
         self._connection.close()
 
 
+class _Vanished:
+    """Pages that are gone and were not found again, among those that some sightings may go on from."""
+
+    def __init__(self, by_id: Iterable[Entry], by_hash: Iterable[Entry]) -> None:
+        self._by_id: dict[str, list[Entry]] = {}
+        self._by_hash: dict[str, list[Entry]] = {}
+        for entry in by_id:
+            self._by_id.setdefault(entry.declared_id, []).append(entry)
+        for entry in by_hash:
+            self._by_hash.setdefault(entry.content_hash, []).append(entry)
+
+    def was(self, seen: Sighting) -> Entry | None:
+        """Return the page that one found now was: by declared id, else by equal content."""
+        found = self._by_id.get(seen.declared_id) or self._by_hash.get(seen.content_hash)
+        return found[-1] if found else None
+
+    def found(self, entry: Entry) -> None:
+        """Look no more for a page that was found again."""
+        for entries in (self._by_id.get(entry.declared_id), self._by_hash.get(entry.content_hash)):
+            if entries and entry in entries:
+                entries.remove(entry)
+
+
+def _entry_before(seen: Sighting, own: Entry | None, vanished: _Vanished) -> Entry | None:
+    """Return the entry that a page goes on from; one that came back goes on from its newest."""
+    if own and not own.gone:
+        return own
+    moved = vanished.was(seen)
+    if own and moved:
+        return max(own, moved, key=lambda entry: entry.version)
+    return own or moved
+
+
 def open_ledger(state: StateDir) -> Ledger:
     """Open the ledger of a state directory; one that cannot be read is set aside and a new one begun."""
     try:
@@ -252,8 +264,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        damaged = "no such column" in str(error) or "malformed" in str(error)
+        damaged = any(sign in str(error) for sign in ("no such column", "malformed", "decode"))
         kind = LedgerDamaged if damaged else StateError
-        raise kind(f"the version ledger cannot be used ({error})") from error
+        reason = "it holds no text" if "decode" in str(error) else error  # which would hold its bytes
+        raise kind(f"the version ledger cannot be used ({reason})") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise LedgerDamaged(f"the version ledger cannot be read ({error})") from error

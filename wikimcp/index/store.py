@@ -344,7 +344,6 @@ class IndexStore:
     def _writer(self, opened: IndexFolder) -> IndexWriter:
         if self._ledger is None:
             self._ledger = open_ledger(self.state)
-        self._ledger.sync()
         if self._snapshot is not None:
             self._ledger.seed(
                 Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
@@ -407,6 +406,7 @@ class IndexStore:
         try:
             opened = IndexFolder.create(folder, self._open_lexical, keep_hidden=self.keeps_drafts, meta=meta)
             writer = self._writer(opened)
+            writer.retire_absent(scan)
             for snapshot in fill(opened, scan, writer=writer, ledger=self.state.ledger, tell=tell):
                 if snapshot.complete or not serve_old:
                     self.state.publish(self.key, folder)

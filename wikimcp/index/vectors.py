@@ -93,8 +93,14 @@ class VectorFile:
         return StoredVectors(keys, rows, tokens)
 
     def damaged(self) -> bool:
-        """Whether rows are not what an embedder makes: of length 1, seldom 0, all finite."""
-        rows = self.read().rows
+        """Whether rows or tokens are not what an embedder makes.
+
+        Rows are of length 1, seldom 0, all finite; the token ids of a text are distinct and sorted.
+        """
+        stored = self.read()
+        if stored.tokens is not None and not _all_sorted(stored.tokens):
+            return True
+        rows = stored.rows
         zeros = 0
         for start in range(0, len(rows), _CHECKED_AT_ONCE):
             block = rows[start : start + _CHECKED_AT_ONCE]
@@ -167,6 +173,17 @@ class VectorFile:
                 with open(path, "rb") as source:
                     spare.write_bytes(source.read(size))
                 os.replace(spare, path)
+
+
+def _all_sorted(tokens: TokenLists) -> bool:
+    """Whether the ids of every list ascend."""
+    for first in range(0, len(tokens.ends), _CHECKED_AT_ONCE):
+        starts, ends = tokens.bounds(np.arange(first, min(first + _CHECKED_AT_ONCE, len(tokens.ends))))
+        flat = tokens.flat[starts[0] : ends[-1]]
+        falls = np.flatnonzero(flat[1:] <= flat[:-1]) + 1 + starts[0]
+        if not np.isin(falls, starts).all():
+            return False
+    return True
 
 
 def _size(path: Path) -> int:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from wikimcp.citations.anchors import SourceRoots
-from wikimcp.index.changes import Changes
+from wikimcp.index.changes import Changes, surely_gone
 from wikimcp.index.folder import IndexFolder
 from wikimcp.index.ledger import Ledger, Sighting
 from wikimcp.index.parse_pool import prepare_all
@@ -112,6 +112,17 @@ class IndexWriter:
                     indexed_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 )
         return applied
+
+    def retire_absent(self, scan: Scan) -> None:
+        """Note in the ledger which pages went while no index could tell: one that turns up elsewhere goes on.
+
+        A page that a walk leaves out may be one of servers with other settings: its file decides.
+        """
+        present = {stamp.path for stamp in scan.files}
+        root = self._adapter.source_root
+        others = [path for path in self._ledger.paths() if path not in present]
+        if present:  # else the vault looks empty, which tells nothing of its pages
+            self._ledger.retire(path for path in others if surely_gone(root / path))
 
     def _commit_lexical(
         self,

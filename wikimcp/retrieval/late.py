@@ -49,6 +49,8 @@ def late_scores(
     sizes = lengths[filled]
     offsets = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     tokens = flat[np.repeat(starts[filled] - offsets, sizes) + np.arange(sizes.sum())]
+    # An id that is beyond the table was never written: a bit of the file is not what it was.
+    tokens = np.where(tokens < len(query.table), tokens, 0)
     # The texts share most of their tokens: each is compared with the question once.
     occurs = np.zeros(len(query.table), bool)
     occurs[tokens] = True
