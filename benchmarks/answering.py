@@ -174,7 +174,8 @@ def differences(right: dict[str, Any], found: dict[str, Any], *, most: int = 3) 
     for key in sorted(right.keys() | found.keys()):
         one, other = right.get(key), found.get(key)
         ranked = key.startswith(_RANKED) and one is not None and other is not None
-        if (where := ranked_apart(one, other) if ranked else _apart(one, other)) is not None:  # type: ignore[arg-type]
+        apart = ranked_apart if ranked else _apart
+        if (where := apart(one, other)) is not None:  # type: ignore[arg-type]
             told.append(f"{key}: {where}"[:500])
     return told[:most]
 

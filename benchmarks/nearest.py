@@ -1,6 +1,6 @@
 """The HNSW member beside exact search over the vectors of a vault that is indexed: recall and time.
 
-``python -m benchmarks.nearest STATE`` takes the state directory of a vault (``--state-dir`` of a server).
+Run as ``python -m benchmarks.nearest STATE`` with the state directory of a vault (``--state-dir``).
 Questions are rows of the vault itself, each moved a little, so that the nearest is not known beforehand.
 """
 

@@ -1,7 +1,8 @@
-"""What the ledger counts outlives the index: pages that move while there is none go on counting."""
+"""What is lost with an index or a killed writer: versions go on counting, and the next writer writes."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -38,4 +39,25 @@ def test_a_page_that_moved_while_there_was_no_index_goes_on_counting(
     store.refresh()
     assert store.snapshot is not None
     assert store.snapshot.records["moved.md"].version == (1 if there else 2)
+    store.close()
+
+
+def test_deletions_that_a_killed_writer_left_are_not_in_the_way_of_the_next(
+    tmp_path: Path, vault: Path
+) -> None:
+    store = index_of(vault, tmp_path / "state")
+    store.refresh()
+    folder = store.state.current(store.key)
+    assert folder is not None
+    for part in ("pages", "chunks"):
+        meta = json.loads((folder / "lexical" / part / "meta.json").read_text(encoding="utf-8"))
+        for segment in meta["segments"]:
+            for stamp in range(meta["opstamp"] + 1, meta["opstamp"] + 40):
+                name = f"{segment['segment_id'].replace('-', '')}.{stamp}.del"
+                (folder / "lexical" / part / name).write_bytes(b"left behind")
+    (vault / "page-1.md").write_text("# Page 1\n\nosprey\n", encoding="utf-8")
+    assert store.refresh(["page-1.md"]) and store.degraded == ""
+    assert store.snapshot is not None
+    assert len(store.snapshot.searcher.search("osprey", limit=3).page_revs) == 1
+    assert store.state.current(store.key) == folder
     store.close()

@@ -6,6 +6,7 @@ begins it anew. Imports nothing of the library: its objects are given.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Mapping
@@ -38,7 +39,9 @@ class Writers:
         deadline = time.monotonic() + _LOCK_SECONDS
         while True:
             try:
-                return self._indexes[name].writer(heap, 1)
+                writer = self._indexes[name].writer(heap, 1)
+                drop_uncommitted(self._folder / name)
+                return writer
             except ValueError as error:
                 if "LockBusy" not in str(error) or time.monotonic() > deadline:
                     raise
@@ -106,3 +109,16 @@ class Writers:
         """Let go of all writers."""
         with self._mutex:
             self._merging = {}
+
+
+def drop_uncommitted(folder: Path) -> None:
+    """Remove lists of deleted documents that a killed writer left before its commit. Under the writer's lock.
+
+    The next writer counts on from the last commit, would give its list the same name, and the library
+    refuses to write over a file.
+    """
+    with suppress(OSError, ValueError, LookupError):
+        committed = int(json.loads((folder / "meta.json").read_text(encoding="utf-8"))["opstamp"])
+        for file in folder.glob("*.del"):
+            if int(file.name.split(".")[1]) > committed:
+                file.unlink()
