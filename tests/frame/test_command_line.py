@@ -269,6 +269,8 @@ def test_stopping_while_it_loads_is_quiet(module: str) -> None:
     script = f"""
 import os, signal, sys
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever began the run may have it ignored
+
 class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:

@@ -147,6 +147,8 @@ class WorkerStore:
         forks, limit = self._way.forks, self._limits.seconds
         try:
             if not asked.begun(_BEGIN_SECONDS):
+                if not forks:
+                    self._condemn()
                 raise Unavailable("the query's process ended before it began", hint="Ask again.")
         except TimeoutError as error:
             self._condemn()
@@ -160,6 +162,8 @@ class WorkerStore:
             raise self._out_of_time() from None
         if data is not None:
             return self._answer_of(json.loads(data))
+        if not forks:
+            self._condemn()  # it died of the query; nobody may take it for alive until the system says so
         if self._closed or (forks and self.worker_pid is None):
             raise Unavailable("the SPARQL worker was ended", hint="Ask again.")
         if time.monotonic() - began >= limit * 0.9:
