@@ -61,8 +61,7 @@ def _answers(service: Any, vault: DialectVault) -> Iterator[str]:  # noqa: ANN40
     yield from _status_faults(service)
     for tool, arguments in _FOR_ALL:
         yield from _ask(service, tool, arguments)[1]
-    snapshot = service.keeper.store.snapshot
-    paths = {record.slug: record.path for record in snapshot.records.values()}
+    paths = {page.slug: page.path for page in service.keeper.reading().view.pages}
     for slug in slugs:
         for tool, arguments in _PER_PAGE:
             asked = json.loads(json.dumps(arguments).replace('"SLUG"', json.dumps(slug)))

@@ -108,3 +108,21 @@ def test_keys_fold_case_width_and_separators() -> None:
 
 def test_a_directive_is_found_in_time_linear_in_the_text() -> None:
     assert find_directives("[{ALLOW " * 100_000) == []
+
+
+@pytest.mark.parametrize("length", [20_000, 60_000, 300_000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "draft: true",
+        "review-state: needs-review",
+        'Review State: "needs review"',
+        "'publish': false\r",
+        "status: Draft",
+    ],
+)
+def test_a_key_alone_on_its_line_withholds_however_far_down_a_broken_block_it_stands(
+    line: str, length: int
+) -> None:
+    head = f'---\n"\n<% x %>\n!!x\nlong: {"x" * length}\n{line}\ntitle: x\n---\n---\ndraft: false\n'
+    assert judge(parse_frontmatter(head).flags, read_body("").directives, today=TODAY).withheld

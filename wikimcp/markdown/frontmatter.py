@@ -33,9 +33,9 @@ _BLANK_LINE = re.compile(r"(?>\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")  # atomic: CRLF 
 _FENCE_LINE = re.compile(r"(?<=[\r\n])[ \t]*(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r|\Z)")
 _JSON_CLOSE = re.compile(r"(?:\n|\r)\}")
 _LONE_SIGN = re.compile(
-    r"^(?P<key>draft|publish|published|public|status|review_state|state|visibility)[ \t]*:[ \t]+"
-    r"(?P<value>[\w-]+)[ \t]*$",
-    re.MULTILINE,
+    r"^[\"']?(?P<key>draft|publish|published|public|status|review[-_ ]?state|state|visibility)[\"']?"
+    r"[ \t]*:[ \t]+[\"']?(?P<value>[\w-]+(?: review)?)[\"']?[ \t]*\r?$",
+    re.MULTILINE | re.IGNORECASE,
 )
 _ODD_BLANK = re.compile("[\t\u00a0\u2007\u202f\u3000]")
 _TAG_COMMENT = re.compile(r"^([Tt]ags?|[Aa]lias(?:es)?)[ \t]*:[ \t]+#[^\s#]", re.MULTILINE)
@@ -242,7 +242,7 @@ def _head_signs(text: str, start: int, end: int | None, *, whole: bool = False) 
     reader.signs(block, start, read_entries(block))
     if end is not None:
         seen = limit if blank is None else blank.end()
-        for match in _LONE_SIGN.finditer(text, seen, min(end, start + MAX_SIZE)):
+        for match in _LONE_SIGN.finditer(text, seen, end):
             key, line = fold_key(match["key"]), reader.line(match.start("key"))
             reader.flags.append(Flag(key, match["value"].strip(), line, certain=False))
     return _out_of_place(reader, start)

@@ -153,7 +153,11 @@ class DendronAdapter(FolderAdapter):
             if target.strip().startswith(_SCHEME):
                 target, note = self._in_vault(target.strip(), link.line)
                 notes.extend(note)
-            inner = f"{_without_range(target)}|{label[0]}" if label else _without_range(target)
+            plain = _without_range(target)
+            if plain == written:  # no label, vault or range: as it was read
+                turned.append(link)
+                continue
+            inner = f"{plain}|{label[0]}" if label else plain
             mark = WikilinkMark(link.start, link.start, inner, link.kind is LinkKind.EMBED)
             found = wikilink(
                 mark, start=link.start, line=link.line, prop=link.prop, in_comment=link.in_comment
