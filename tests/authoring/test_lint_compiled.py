@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,16 @@ from typing import Any
 import pytest
 
 from tests.authoring.compiled_wiki import CHECKS, Project
+from tests.verb_runs import Run, runs
 from wikimcp.app import AuthoringSetup, lint_wiki, open_wiki_index
 from wikimcp.authoring import lint_wiki as lint_by_name
 from wikimcp.authoring.init import init_wiki
 from wikimcp.authoring.lint_fixes import fix_wiki
 from wikimcp.authoring.lint_report import LintReport
 from wikimcp.authoring.workspace import Workspace
-from wikimcp.cli import main
 from wikimcp.cli.authoring_server import wiki_settings
 from wikimcp.errors import Conflict, WikiError
 
-Run = Callable[..., tuple[int, str, str]]
 HEAD = "---\ntype: Concept\ntitle: {title}\ndescription: About it.\ngenerated: {{by: test/1, at: 2999-01-01T00:00:00+00:00}}\n{more}---\n\n"
 
 
@@ -53,12 +52,7 @@ def project(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+    return runs(capsys)
 
 
 def linted(project: Project) -> LintReport:

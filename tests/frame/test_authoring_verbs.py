@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.verb_runs import Run, runs
 from wikimcp.authoring_tools.registry import TOOLS
-from wikimcp.cli import main
 from wikimcp.cli.authoring_verbs import AUTHORING_VERBS, MISSING_VERBS
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## The compiled wiki\n")[2].partition("\n## ")[0]
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -30,12 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     for name, value in {"STATE_DIR": str(tmp_path / "state"), "EMBEDDER": "none"}.items():
         monkeypatch.setenv(f"WIKIMCP_{name}", value)
 
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(list(words))
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return runs(capsys)
 
 
 def asked(run: Run, *words: str, code: int = 0) -> dict[str, Any]:

@@ -6,17 +6,14 @@ import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests.frame.picture_wiki import HILLS, HOSTILE, NAMES, Read, data_of, flat, write_vault
-from wikimcp.cli import main
+from tests.verb_runs import Run, verb_runs
 from wikimcp.graph.picture import is_picture, picture_html
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -24,22 +21,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """Run a verb over a vault of its own; gives exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vault").mkdir()
-    for name, value in {
-        "HOME": tmp_path / "home",
-        "XDG_DATA_HOME": tmp_path,
-        "XDG_CONFIG_HOME": tmp_path,
-        "WIKIMCP_VAULT": tmp_path / "vault",
-        "WIKIMCP_STATE_DIR": tmp_path / "state",
-        "WIKIMCP_EMBEDDER": "none",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+    return verb_runs(tmp_path, monkeypatch, capsys)
 
 
 def test_the_page_holds_what_the_graph_holds_without_headings(run: Run, tmp_path: Path) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import networkx
 import pytest
 
-from wikimcp.cli import main
+from tests.verb_runs import Run, verb_runs
 
-Run = Callable[..., tuple[int, str, str]]
 PAGES = {
     "mill.md": "---\ntags: [water]\n---\n# Mill\n\nSee [[river]] and [[Nowhere \x07]].\n",
     "river.md": "# River\n\nFlows to the [[mill]].\n",
@@ -30,22 +28,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         file = tmp_path / "vault" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    for name, value in {
-        "HOME": tmp_path / "home",
-        "XDG_DATA_HOME": tmp_path,
-        "XDG_CONFIG_HOME": tmp_path,
-        "WIKIMCP_VAULT": tmp_path / "vault",
-        "WIKIMCP_STATE_DIR": tmp_path / "state",
-        "WIKIMCP_EMBEDDER": "none",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+    return verb_runs(tmp_path, monkeypatch, capsys)
 
 
 def test_the_graph_is_shown_in_numbers_with_what_is_wrong_with_the_sidecar(run: Run) -> None:

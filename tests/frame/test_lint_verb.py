@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from wikimcp.cli import main
+from tests.verb_runs import Run, verb_runs
 
-Run = Callable[..., tuple[int, str, str]]
 PAGES = {
     "mill.md": "---\ntags: [water]\n---\n# Mill\n\nSee [[river]] and [[Nowhere \x07]].\n",
     "river.md": "# River\n\nFlows to the [[mill]]." + " [[gone]]" * 30 + "\n",
@@ -24,22 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     (tmp_path / "vault").mkdir()
     for name, text in PAGES.items():
         (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
-    for name, value in {
-        "HOME": tmp_path / "home",
-        "XDG_DATA_HOME": tmp_path,
-        "XDG_CONFIG_HOME": tmp_path,
-        "WIKIMCP_VAULT": tmp_path / "vault",
-        "WIKIMCP_STATE_DIR": tmp_path / "state",
-        "WIKIMCP_EMBEDDER": "none",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+    return verb_runs(tmp_path, monkeypatch, capsys)
 
 
 def test_findings_are_lines_that_editors_follow_shortened_and_counted(run: Run) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.setting_places import empty_places
 from wikimcp.errors import SettingsError, VaultError, WikimcpError
 from wikimcp.setting_groups import Models, Places
 from wikimcp.settings import Settings, debug_wanted, load_http, load_models, load_settings
@@ -17,10 +18,7 @@ from wikimcp.settings import Settings, debug_wanted, load_http, load_models, loa
 
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
-    folders = [tmp_path / name for name in ("home", "config", "state", "data")]
-    for folder in folders:
-        folder.mkdir()
-    return Places(*folders)
+    return empty_places(tmp_path)
 
 
 @pytest.fixture

@@ -7,13 +7,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from wikimcp.cli import main
+from tests.verb_runs import Run, verb_runs
 
 ROOT = Path(__file__).parents[2]
 VALVES = """\
@@ -41,8 +40,6 @@ PAGES = {
     "broken.md": "---\ntitle: Retro: week 12\n---\n# Retro\n\nThe lamp was shipped.\n",
 }
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
@@ -51,22 +48,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     vault.mkdir()
     for name, text in PAGES.items():
         (vault / name).write_text(text, encoding="utf-8")
-    for name, value in {
-        "HOME": tmp_path / "home",
-        "XDG_DATA_HOME": tmp_path,
-        "XDG_CONFIG_HOME": tmp_path,
-    }.items():
-        monkeypatch.setenv(name, str(value))
-    monkeypatch.setenv("WIKIMCP_VAULT", str(vault))
-    monkeypatch.setenv("WIKIMCP_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("WIKIMCP_EMBEDDER", "none")
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return verb_runs(tmp_path, monkeypatch, capsys, vault="mill")
 
 
 def _json(run: Run, *words: str) -> Any:  # noqa: ANN401 - any JSON

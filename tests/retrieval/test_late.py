@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wikimcp.retrieval.late import MOST_QUERY_TOKENS, late_scores, query_tokens, token_idf
+from wikimcp.retrieval.late import MOST_QUERY_TOKENS, late_scores, query_tokens
 
 VOCABULARY = 40
 
@@ -56,9 +56,3 @@ def test_of_a_long_question_the_rarest_tokens_count() -> None:
     assert query.weights.sum() == pytest.approx(1.0)
     rarest = table_of(0)[VOCABULARY - MOST_QUERY_TOKENS :]
     assert sorted(query.vectors[:, 0].tolist()) == sorted(rarest[:, 0].tolist())
-
-
-def test_a_token_of_every_text_weighs_least() -> None:
-    idf = token_idf(np.array([0, 1, 0, 2, 0], np.uint16), texts=3, vocabulary=4)
-    assert idf[0] < idf[1] == idf[2] < idf[3]
-    assert (idf > 0).all()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.edges.processes import PATIENCE, environment
+from tests.setting_places import empty_places
 from wikimcp.errors import SettingsError
 from wikimcp.setting_groups import FOLDERS_OWN, NARROWING, Places
 from wikimcp.settings import RULES, Settings, load_http, load_models, load_settings
@@ -34,10 +35,7 @@ VALUES: Mapping[str, object] = {
 
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
-    folders = [tmp_path / name for name in ("home", "config", "state", "data")]
-    for folder in folders:
-        folder.mkdir()
-    return Places(*folders)
+    return empty_places(tmp_path)
 
 
 @pytest.fixture

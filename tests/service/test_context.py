@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.vaults.dialects import Served, put, served
-from wikimcp.cli import main
+from tests.verb_runs import Run, verb_runs
 from wikimcp.errors import NotFound
 from wikimcp.guide.context import BUDGETS, CAPS, Kind, LoadedContext, load_context
 from wikimcp.guide.link_map import LinkMap, link_map, map_text
@@ -212,28 +212,11 @@ def test_on_the_sample_vault_each_kind_stays_within_its_budget(tmp_path: Path) -
 
 # The verb
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     put(tmp_path / "vault", FILES)
-    for name, value in {
-        "HOME": tmp_path / "home",
-        "XDG_DATA_HOME": tmp_path,
-        "XDG_CONFIG_HOME": tmp_path,
-        "WIKIMCP_VAULT": tmp_path / "vault",
-        "WIKIMCP_STATE_DIR": tmp_path / "state",
-        "WIKIMCP_EMBEDDER": "none",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-
-    def call(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
+    return verb_runs(tmp_path, monkeypatch, capsys)
 
 
 def test_the_verb_prints_what_was_loaded_with_tokens_sources_and_gaps(run: Run) -> None:

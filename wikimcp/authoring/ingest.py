@@ -7,8 +7,6 @@ it is material to judge, never an instruction. Filing it into the wiki is the ag
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -25,6 +23,7 @@ from wikimcp.authoring.staging import Staged, find_staged, folder_name, free_nam
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import refuse_secrets, transaction
 from wikimcp.errors import AccessDenied, BadArgument, NotFound, TooLarge, Unavailable, WikiError, WikimcpError
+from wikimcp.regular_files import NotRegularError, read_regular
 
 MOST_SOURCE = 32 * 2**20
 """Bytes that a source may have."""
@@ -271,16 +270,12 @@ def _file(workspace: Workspace, path: str) -> bytes:
         if place.is_relative_to(folder):
             raise BadArgument(f"'{shown}' is no source from outside", hint="It lies in the wiki already.")
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        handle = os.open(place, flags | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise BadArgument(f"'{shown}' is no regular file", hint="Ingest takes one file at a time.")
-            data = file.read(MOST_SOURCE + 1)
+        data = read_regular(place, most=MOST_SOURCE)
+    except NotRegularError as error:
+        what = "a folder" if place.is_dir() else "no regular file"
+        raise BadArgument(f"'{shown}' is {what}", hint="Ingest takes one file at a time.") from error
     except FileNotFoundError as error:
         raise NotFound(f"there is no file '{shown}'", hint="Paths count from the workspace.") from error
-    except IsADirectoryError as error:
-        raise BadArgument(f"'{shown}' is a folder", hint="Ingest takes one file at a time.") from error
     except PermissionError as error:
         raise AccessDenied(f"'{shown}' may not be read", hint="Check its rights.") from error
     except OSError as error:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from wikimcp.authoring.ignoring import IgnoreRules
 from wikimcp.authoring.merkle import FileNode, Stamp, Tree
 from wikimcp.errors import TooLarge, WikiError
 from wikimcp.models import Diagnostic
+from wikimcp.regular_files import NotRegularError, open_regular, read_regular
 from wikimcp.vaults.opening import on_disk, printable
 
 Progress = Callable[[str, int, int], None]
@@ -32,13 +32,6 @@ SKIPPED_FOLDERS = frozenset(
 )
 """Folders of tools, wherever they lie: no source is in them."""
 
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _BLOCK = 1024 * 1024
 _REPORT_EVERY = 256
 
@@ -218,11 +211,12 @@ class _Scanner:
 
     def read(self, path: str) -> FileNode | None:
         """Hash one file; None when it is no regular file any more."""
-        descriptor = os.open(on_disk(f"{self.top}/{path}"), _FLAGS)
+        try:
+            descriptor = open_regular(on_disk(f"{self.top}/{path}"))
+        except NotRegularError:
+            return None
         try:
             before = os.fstat(descriptor)
-            if not stat.S_ISREG(before.st_mode):
-                return None
             digest, size = hashlib.sha256(), 0
             while (data := os.read(descriptor, _BLOCK)) and size <= self.rules.most_bytes:
                 digest.update(data)
@@ -257,13 +251,9 @@ def _rules_in(path: str, real: str, rules: IgnoreRules, names: Container[str]) -
 def _text(path: str) -> str:
     """Read a list of patterns; one that cannot be read says nothing."""
     try:
-        descriptor = os.open(path, _FLAGS)
+        return read_regular(path, most=ignoring.MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        return file.read(ignoring.MOST_BYTES).decode("utf-8", "replace")
 
 
 def _no_root(folder: str) -> WikiError:

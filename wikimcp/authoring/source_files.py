@@ -6,8 +6,6 @@ Everything is read at most once. A source that went between the scan and now is 
 from __future__ import annotations
 
 import errno
-import os
-import stat
 from collections.abc import Mapping, Sequence
 
 from wikimcp.authoring.anchors import MOST_BYTES, SourceText
@@ -16,15 +14,8 @@ from wikimcp.authoring.symbols import Symbol, language_of, read_symbols
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.errors import Unavailable
 from wikimcp.models import Diagnostic
+from wikimcp.regular_files import read_regular
 from wikimcp.vaults.opening import on_disk
-
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 class SourceFiles:
@@ -88,7 +79,7 @@ class SourceFiles:
 
     def _read(self, path: str) -> SourceText | None:
         try:
-            descriptor = os.open(on_disk(f"{self._root}/{path}"), _FLAGS)
+            data = read_regular(on_disk(f"{self._root}/{path}"), most=MOST_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             self._vanished.add(path)
             return None
@@ -98,11 +89,6 @@ class SourceFiles:
                 return None
             self._notes[path] = Diagnostic("source_unreadable", f"the file cannot be read ({error.strerror})")
             return None
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                self._vanished.add(path)
-                return None
-            data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             note = f"the file is over {MOST_BYTES >> 20} MiB: its lines are not looked at"
             self._notes[path] = Diagnostic("source_too_large", note)

@@ -51,15 +51,6 @@ def language_of(path: str) -> str:
     return SUFFIXES.get(splitext(path)[1].lower(), "")
 
 
-def symbols_ready() -> bool:
-    """Say whether the extra is installed."""
-    try:
-        importlib.import_module("tree_sitter")
-    except ImportError:
-        return False
-    return True
-
-
 def read_symbols(path: str, text: str) -> tuple[Symbol, ...]:
     """Return the symbols of a file's text in the order of their first lines; none for other languages.
 

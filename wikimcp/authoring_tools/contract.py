@@ -23,8 +23,6 @@ from wikimcp.tools.rendering import render_facts
 READS = ToolHints()
 WRITES = ToolHints(read_only=False, idempotent=True)
 """Adds and updates, and twice is the same as once."""
-APPENDS = ToolHints(read_only=False, idempotent=False)
-"""Adds something each time it is called."""
 REPLACES = ToolHints(read_only=False, destructive=True, idempotent=True)
 """Takes the place of what was there, or removes it."""
 FETCHES = ToolHints(read_only=False, idempotent=True, open_world=True)

@@ -18,10 +18,10 @@ from wikimcp.citations.nearest import nearest_passage
 from wikimcp.citations.page_text import PageText, Range
 from wikimcp.citations.verdict import Status, Verdict
 from wikimcp.markdown.tokens import span_sha256
+from wikimcp.regular_files import READ_FLAGS
 
 _ANCHOR = re.compile(r"file:(?!//)([^#]+)#L(\d{1,8})(?:-L?(\d{1,8}))?")
 _MOST_BYTES = 4 * 2**20
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 
 
@@ -105,14 +105,14 @@ def _open_below(root: Path, inside: Path) -> int:
     nowhere. Raises OSError.
     """
     if os.open not in os.supports_dir_fd:
-        return os.open(root / inside, _FLAGS)
+        return os.open(root / inside, READ_FLAGS)
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in inside.parts[:-1]:
-            below = os.open(part, _FLAGS | os.O_DIRECTORY, dir_fd=folder)
+            below = os.open(part, READ_FLAGS | os.O_DIRECTORY, dir_fd=folder)
             os.close(folder)
             folder = below
-        return os.open(inside.name, _FLAGS, dir_fd=folder)
+        return os.open(inside.name, READ_FLAGS, dir_fd=folder)
     finally:
         os.close(folder)
 

@@ -17,7 +17,7 @@ from wikimcp.clients.hook_events import BadHookInput, HookEvent
 from wikimcp.clients.session_gate import SessionGate
 
 MOST_PROMPT = 20_000
-LEAST_BUDGET, MOST_BUDGET, USUAL_BUDGET = 200, 24_000, 6_000
+USUAL_BUDGET = 6_000
 _CHARACTERS_PER_TOKEN = 4
 _ROOM_FOR_NOTES = 500
 _CUT = "\n\n(The briefing was cut here: the client takes no more.)\n"

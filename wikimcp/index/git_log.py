@@ -6,16 +6,15 @@ pager, external diff, filter, signature check, or fetch. Each call is bounded in
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import os
-import stat
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from wikimcp.regular_files import read_regular
 
 _HARMLESS = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"),
@@ -225,17 +224,8 @@ def content_hash(data: bytes) -> str:
 
 
 def _small_text(file: Path) -> str:
-    """Return the text of one of git's small files, trimmed. Raises OSError or UnicodeDecodeError.
-
-    What is no regular file is not read: at a pipe that would wait for ever.
-    """
-    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise FileNotFoundError(errno.ENOENT, "no regular file")
-        return os.read(handle, _MOST_TEXT).decode("utf-8").strip()
-    finally:
-        os.close(handle)
+    """Return the text of one of git's small files, trimmed. Raises OSError or UnicodeDecodeError."""
+    return read_regular(file, most=_MOST_TEXT, follow=True).decode("utf-8").strip()
 
 
 def _linked(mark: Path) -> Path | None:

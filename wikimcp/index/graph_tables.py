@@ -27,15 +27,13 @@ from wikimcp.graph.sidecar import Sidecar
 from wikimcp.graph.sidecar_ends import SidecarRows
 from wikimcp.index.catalog import translated, uncollected
 from wikimcp.index.dense_state import ChunkRows
-from wikimcp.index.mention_tables import MentionTables
+from wikimcp.index.mention_tables import MentionTables, TextPart
 from wikimcp.index.names import PageNames
 from wikimcp.index.node_vectors import NodeVectors, node_vectors
 from wikimcp.index.records import PageRecord, SkippedFile, links_from_cell, sections_from_cell
 from wikimcp.index.sidecars import Mark, ReadSidecars
-from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.links import target_name
-from wikimcp.models import LINK_SERVED_ONCE, Audience
-from wikimcp.ports import VaultAdapter
+from wikimcp.models import LINK_SERVED_ONCE
 
 _FEW = 300  # pages that are read one by one
 _STATED = ("derived_from", "supersedes")
@@ -49,20 +47,8 @@ _MOST_ITEMS = 20
 NodeWords = Mapping[str, Sequence[str]]
 
 
-class VisiblePart(Protocol):
+class VisiblePart(TextPart, Protocol):
     """What the graphs read of a view."""
-
-    snapshot: Snapshot
-    adapter: VaultAdapter
-    audience: Audience
-
-    @property
-    def pages(self) -> Sequence[PageRecord]:
-        """View pages by path."""
-
-    @property
-    def by_rev(self) -> Mapping[int, PageRecord]:
-        """View pages by rev."""
 
     @property
     def names(self) -> PageNames:

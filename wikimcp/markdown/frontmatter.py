@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from json import JSONDecoder
 from typing import Any
 
-from wikimcp.markdown.lenient import LenientEntry, find_signs, looks_like_keys, read_entries
+from wikimcp.markdown.lenient import KEY_NAMES, LenientEntry, find_signs, looks_like_keys, read_entries
 from wikimcp.markdown.publication import PUBLICATION_KEYS, Flag, fold_key, restriction
 from wikimcp.markdown.yaml_values import MAX_SIZE, YamlDocument, YamlFault, load_yaml
 from wikimcp.models import Diagnostic
@@ -33,8 +33,7 @@ _BLANK_LINE = re.compile(r"(?>\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)")  # atomic: CRLF 
 _FENCE_LINE = re.compile(r"(?<=[\r\n])[ \t]*(?:---|\+\+\+|;;;)[ \t]*(?:\r\n|\n|\r|\Z)")
 _JSON_CLOSE = re.compile(r"(?:\n|\r)\}")
 _LONE_SIGN = re.compile(
-    r"^[\"']?(?P<key>draft|publish|published|public|status|review[-_ ]?state|state|visibility)[\"']?"
-    r"[ \t]*:[ \t]+[\"']?(?P<value>[\w-]+(?: review)?)[\"']?[ \t]*\r?$",
+    rf"^[\"']?(?P<key>{KEY_NAMES})[\"']?[ \t]*:[ \t]+[\"']?(?P<value>[\w-]+(?: review)?)[\"']?[ \t]*\r?$",
     re.MULTILINE | re.IGNORECASE,
 )
 _ODD_BLANK = re.compile("[\t\u00a0\u2007\u202f\u3000]")

@@ -28,11 +28,14 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*\Z")
 
 MAX_SIGNS = 1_000
 
-_NAMES = r"draft|publish|published|public|status|review[-_ \t]?state|state|visibility"
+KEY_NAMES = r"draft|publish|published|public|status|review[-_ \t]?state|state|visibility"
+"""The keys that say who may read a page, as an expression for all their spellings but case."""
 _STEMS = ("draft", "publi", "stat", "visib")
-_SIGN = re.compile(rf"""(?<![\w-])["']?({_NAMES})["']?[ \t]*(?:::?|=|\uff1a)[ \t]*([^\n]*)""", re.IGNORECASE)
+_SIGN = re.compile(
+    rf"""(?<![\w-])["']?({KEY_NAMES})["']?[ \t]*(?:::?|=|\uff1a)[ \t]*([^\n]*)""", re.IGNORECASE
+)
 _BARE_SIGN = re.compile(
-    rf"""[ \t"'*>?-]*({_NAMES})(?![\w-])["']?(?:[ \t>-]+([^\s:=]+))?[ \t]*\Z""", re.IGNORECASE
+    rf"""[ \t"'*>?-]*({KEY_NAMES})(?![\w-])["']?(?:[ \t>-]+([^\s:=]+))?[ \t]*\Z""", re.IGNORECASE
 )
 _WINDOW = 512
 

@@ -61,10 +61,3 @@ def late_scores(
     best = np.maximum.reduceat(similarity.take(place[tokens], axis=0), offsets, axis=0)
     scores[filled] = best @ query.weights
     return scores
-
-
-def token_idf(flat: NDArray[np.uint16], texts: int, vocabulary: int) -> Vectors:
-    """Return the idf of each token id over ``texts`` texts."""
-    frequency = np.bincount(flat, minlength=vocabulary)[:vocabulary]
-    idf: Vectors = np.log(1 + (texts - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
-    return idf

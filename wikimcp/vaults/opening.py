@@ -13,15 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wikimcp.errors import NotFound
+from wikimcp.regular_files import READ_FLAGS
 
-_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _DESCRIPTORS = "/proc/self/fd" if sys.platform.startswith("linux") and os.path.isdir("/proc/self/fd") else ""
 _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 _OUTSIDE = "there is no such page in the vault"
@@ -103,7 +96,7 @@ def listed_folder(bounds: Bounds, real: str) -> Iterator[Iterator[os.DirEntry[st
                 raise FileNotFoundError(errno.ENOENT, _OUTSIDE)
             yield entries
         return
-    descriptor = os.open(real, _FLAGS | os.O_DIRECTORY)
+    descriptor = os.open(real, READ_FLAGS | os.O_DIRECTORY)
     try:
         opened = os.readlink(f"{_DESCRIPTORS}/{descriptor}")
         if opened != real and not bounds.hold(opened):
@@ -133,7 +126,7 @@ def on_disk(path: str) -> str:
 def _open(bounds: Bounds, full: str) -> int:
     """Open without following a link at the end; a link is followed by hand where it stays inside."""
     try:
-        return os.open(full, _FLAGS)
+        return os.open(full, READ_FLAGS)
     except NotADirectoryError as error:
         raise FileNotFoundError(errno.ENOENT, error.strerror) from None
     except OSError:
@@ -142,7 +135,7 @@ def _open(bounds: Bounds, full: str) -> int:
     real = os.path.realpath(full)
     if not bounds.hold(real):
         raise NotFound(_OUTSIDE)
-    return os.open(real, _FLAGS)
+    return os.open(real, READ_FLAGS)
 
 
 def _check_opened(bounds: Bounds, full: str, descriptor: int, status: os.stat_result) -> None:
