@@ -218,7 +218,8 @@ class Scan:
 class Citation:
     """Where a piece of text stands: enough to find and to check it again.
 
-    ``place`` (characters of the file) is there for a span that heading and hash do not name alone.
+    ``place`` (characters of the file, CRLF counted as one) is there for a span that heading and hash do not
+    name alone.
     """
 
     slug: str

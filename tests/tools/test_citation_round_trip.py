@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.citations import section_uris
@@ -163,6 +163,7 @@ def edit_wiki(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveWiki]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sections=parts, doing=edits, at=st.integers(0, 4))
+@example(sections=[(1, "A", "valve valve valve")] * 2, doing=["crlf"], at=0)
 def test_after_random_edits_each_citation_gets_the_verdict_that_the_text_gives(
     edit_wiki: LiveWiki, sections: list[tuple[int, str, str]], doing: list[str], at: int
 ) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from wikimcp.citations.line_breaks import LineBreaks
 from wikimcp.citations.uri import sendable
 from wikimcp.markdown.tokens import LineIndex, normalise_span, span_sha256
 from wikimcp.models import Section
@@ -56,6 +57,11 @@ class PageText:
         while start < end - 1 and self.text[start].isspace():
             start += 1
         return self._lines.line(start), self._lines.line(max(start, end - 1))
+
+    @cached_property
+    def breaks(self) -> LineBreaks:
+        """How places in a uri and characters of the file become each other."""
+        return LineBreaks(self.text)
 
     @cached_property
     def line_count(self) -> int:
@@ -170,9 +176,9 @@ class PageText:
         """Return the places of a span by the start of its hash (16 hex or more), those ``within`` first.
 
         ``within`` are ranges to look in before the rest of the page (none: all of it). ``length`` is
-        that of the span, where it is known. Sections come before runs of sections, parts of sections
-        and lines; the first kind that holds the span decides. Spans beyond the first ``MOST_HASHES``
-        of a page are not found.
+        that of the span, where it is known, CRLF counted as one. Sections come before runs of sections,
+        parts of sections and lines; the first kind that holds the span decides. Spans beyond the first
+        ``MOST_HASHES`` of a page are not found.
         """
         named = [place for place in self._by_hash.get(hash_start[:16], ()) if self.is_at(place, hash_start)]
         inside = [place for place in named if _in_any(place, within)]
@@ -230,11 +236,12 @@ class PageText:
 
     def _slid(self, hash_start: str, ranges: Sequence[Range], length: int) -> Iterator[Range]:
         """Yield the places of a span of known length that begins where a line or a word does."""
-        left = _MOST_SLID
+        left, breaks = _MOST_SLID, self.breaks
         for pattern in (_LINE, _WORD):
             for within in ranges:
                 for match in pattern.finditer(self.text, *within):
-                    place = (match.start(), match.start() + length)
+                    start, _ = breaks.fold(match.span())
+                    place = breaks.unfold((start, start + length))
                     left -= length
                     if place[1] > within[1] or left < 0:
                         break

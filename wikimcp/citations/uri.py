@@ -1,8 +1,9 @@
 """The ``cite://`` form of a citation: made, and read back.
 
 ``cite://<id>[/<heading>...][?v=<version>&h=<span hash>[&c=<from>-<to>]]``: segments percent-encoded, ``h``
-the first 16 hex of the span's hash. ``c`` (characters of the file, end exclusive) is there only for a span
-that heading and hash do not name by themselves: a part of a long section, or one of several equal headings.
+the first 16 hex of the span's hash. ``c`` (characters of the file, end exclusive, CRLF counted as one) is
+there only for a span that heading and hash do not name by themselves: a part of a long section, or one of
+several equal headings.
 """
 
 from __future__ import annotations

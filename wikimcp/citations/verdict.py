@@ -29,7 +29,8 @@ class Status(StrEnum):
 class Cited:
     """What a citation says of a page. Empty parts are not said, and not checked.
 
-    ``hash_start`` are 16 to 64 hex, ``place`` characters, ``lines`` first and last.
+    ``hash_start`` are 16 to 64 hex, ``place`` characters with CRLF counted as one, ``lines`` first
+    and last.
     """
 
     heading_path: tuple[str, ...] = ()
@@ -92,14 +93,14 @@ def _heading_alone(cited: Cited, named: list[Section]) -> Verdict:
 
 def _by_hash(page: PageText, cited: Cited, named: list[Section]) -> Verdict:
     within = [(section.subtree.start, section.subtree.end) for section in named]
-    place = cited.place
+    place = page.breaks.unfold(cited.place) if cited.place else None
     if (
         place is not None
         and page.is_at(place, cited.hash_start)
         and (not cited.heading_path or any(_holds(section, place) for section in named))
     ):
         return _at(page, Status.CURRENT, place)
-    length = place[1] - place[0] if place else 0
+    length = cited.place[1] - cited.place[0] if cited.place else 0
     places = page.places_of_hash(cited.hash_start, within=within, length=length)
     return _judge(page, cited, named, places)
 

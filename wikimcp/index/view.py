@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wikimcp.citations.line_breaks import LineBreaks
 from wikimcp.citations.page_text import PageText, named_alone
 from wikimcp.errors import NotFound, Unavailable
 from wikimcp.graph.knowledge import KnowledgeGraph
@@ -272,7 +273,7 @@ class Reading:
             heading_path=heading_path,
             lines=(index.line(start), index.line(max(start, end - 1))),
             span_sha256=span_sha256(text[start:end]),
-            place=None if alone else (start, end),
+            place=None if alone else LineBreaks(text).fold((start, end)),
         )
 
     def citing(self) -> Iterable[tuple[PageRecord, tuple[Link, ...]]]:

@@ -126,7 +126,10 @@ def checked(reading: Reading, edges: Sequence[Edge], context: ToolContext) -> It
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What the text of a page says of a citation: the verdict, and where its span stands by now."""
+    """What the text of a page says of a citation: the verdict, and where its span stands by now.
+
+    ``place`` is as in a uri.
+    """
 
     status: Status
     reason: str
@@ -159,9 +162,8 @@ def _outcome(text: PageText, verdict: Verdict) -> _Outcome:
         return _Outcome(verdict.status, verdict.reason, path, near=near)
     start, end = verdict.place
     digest = span_sha256(text.text[start:end])
-    return _Outcome(
-        verdict.status, verdict.reason, path, verdict.place, text.lines(verdict.place), digest, near
-    )
+    place, lines = text.breaks.fold(verdict.place), text.lines(verdict.place)
+    return _Outcome(verdict.status, verdict.reason, path, place, lines, digest, near)
 
 
 def _on_page(reading: Reading, edge: Edge, outcome: _Outcome) -> Checked:
