@@ -130,6 +130,11 @@ def check_bundle(wiki: BundleWiki, answer: ToolAnswer, *, token_budget: int) -> 
     return data
 
 
+def folded(text: str) -> str:
+    """Return a text as a citation's place counts it: CRLF is one character."""
+    return text.replace("\r\n", "\n")
+
+
 def check_section(wiki: BundleWiki, section: Mapping[str, Any]) -> None:
     """Check one section against its file."""
     citation = section["citation"]
@@ -156,7 +161,7 @@ def check_section(wiki: BundleWiki, section: Mapping[str, Any]) -> None:
     assert uri == f"cite://{path}{tail}"
     if place:  # said only where heading and hash do not name the span alone
         start, end = map(int, place.split("-"))
-        assert text[start:end] == section["text"]
+        assert folded(text)[start:end] == folded(section["text"])
     covering = [s for s in sections_of(text) if s.own.first_line <= last and s.own.last_line >= first]
     assert covering
     for found in covering:  # the cited heading holds all that is returned
