@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,7 @@ class LinkKind(StrEnum):
     CITATION = "citation"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link as written: target without fragment, ``fragment`` a heading (``A#B``) or ``^block``.
 
     ``prop`` names the frontmatter key or inline field it stands in; ``start`` and ``line`` are its

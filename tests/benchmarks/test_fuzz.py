@@ -74,8 +74,8 @@ def test_what_is_wrong_is_found(tmp_path: Path) -> None:
         "the chunks of section 0 do not reach": replace(
             page.body, chunks=(Chunk(0, 0, 0, 3), *page.body.chunks[1:])
         ),
-        "link 0 says line 9, not 3": replace(page.body, links=(replace(page.body.links[0], line=9),)),
-        "link 0 starts outside": replace(page.body, links=(replace(page.body.links[0], start=999),)),
+        "link 0 says line 9, not 3": replace(page.body, links=(page.body.links[0]._replace(line=9),)),
+        "link 0 starts outside": replace(page.body, links=(page.body.links[0]._replace(start=999),)),
         "overlaps or leaves the text": replace(page.body, hidden=((5, 500),)),
     }
     for message, body in broken.items():

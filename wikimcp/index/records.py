@@ -336,18 +336,8 @@ def chunks_from_cell(cell: bytes) -> tuple[Chunk, ...]:
 
 
 def _link_cell(link: Link) -> list[Any]:
-    cell = [
-        link.kind.value,
-        link.target,
-        link.fragment,
-        link.label,
-        link.start,
-        link.line,
-        link.prop,
-        int(link.in_comment),
-        link.span_text,
-    ]
-    return cell
+    *before, in_comment, span_text = link
+    return [*before, int(in_comment), span_text]
 
 
 def links_from_cell(cell: str) -> tuple[Link, ...]:

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wikimcp.markdown.chunks import build_chunks
 from wikimcp.markdown.comments import comment_spans
@@ -156,56 +157,47 @@ def _links(outline: Outline, marks: InlineMarks, *, offset: int, lines: LineInde
     if not outline.links and not marks.wikilinks and not marks.references:
         return ()
     wikilinks = Ranges((mark.start, mark.end) for mark in marks.wikilinks)
-    fields = _FieldPlaces(marks.fields)
+    templates, line = marks.templates, lines.line
+    where = _Surroundings(marks)
     found: list[Link | None] = []
     for link in outline.links:
-        if wikilinks.hold(link.start, link.end) or marks.templates.hold(link.start):
+        at, end = link.start, link.end
+        if wikilinks.hold(at, end) or (templates and templates.hold(at)):
             continue
-        place = link.start + offset
-        found.append(
-            markdown_link(
-                link,
-                start=place,
-                line=lines.line(place),
-                prop=fields.key_at(link.start),
-                in_comment=marks.comments.hold(link.start),
-            )
-        )
+        prop, in_comment = where.of(at)
+        place = at + offset
+        found.append(markdown_link(link, start=place, line=line(place), prop=prop, in_comment=in_comment))
     for mark in marks.wikilinks:
+        prop, in_comment = where.of(mark.start)
         place = mark.start + offset
+        found.append(wikilink(mark, start=place, line=line(place), prop=prop, in_comment=in_comment))
+    for at, uuid in marks.references:
+        prop, in_comment = where.of(at)
+        place = at + offset
         found.append(
-            wikilink(
-                mark,
-                start=place,
-                line=lines.line(place),
-                prop=fields.key_at(mark.start),
-                in_comment=marks.comments.hold(mark.start),
-            )
+            Link(LinkKind.BLOCK, uuid, start=place, line=line(place), prop=prop, in_comment=in_comment)
         )
-    for start, uuid in marks.references:
-        found.append(
-            Link(
-                LinkKind.BLOCK,
-                uuid,
-                start=start + offset,
-                line=lines.line(start + offset),
-                prop=fields.key_at(start),
-                in_comment=marks.comments.hold(start),
-            )
-        )
-    return tuple(sorted((link for link in found if link is not None), key=lambda link: link.start))
+    return tuple(sorted((link for link in found if link is not None), key=attrgetter("start")))
 
 
-class _FieldPlaces:
-    """Tells in which inline field a place is: in one in brackets rather than in that of its line."""
+class _Surroundings:
+    """Tells in which inline field a place is, and whether in a comment.
 
-    def __init__(self, fields: Sequence[FieldMark]) -> None:
-        self._bracketed = [mark for mark in fields if mark.bracketed]
-        self._lines = [mark for mark in fields if not mark.bracketed]
+    A field in brackets goes before that of its line. Most bodies have neither, and are not searched.
+    """
 
-    def key_at(self, place: int) -> str:
-        """Return the key of the field whose value holds a place; empty where none does."""
-        return _key_at(self._bracketed, place) or _key_at(self._lines, place)
+    def __init__(self, marks: InlineMarks) -> None:
+        self._comments = marks.comments
+        self._bracketed = [mark for mark in marks.fields if mark.bracketed]
+        self._lines = [mark for mark in marks.fields if not mark.bracketed]
+        self._none = not marks.fields and not marks.comments
+
+    def of(self, place: int) -> tuple[str, bool]:
+        """Return the key of the field whose value holds a place (else empty), and if a comment holds it."""
+        if self._none:
+            return "", False
+        key = _key_at(self._bracketed, place) or _key_at(self._lines, place)
+        return key, self._comments.hold(place)
 
 
 def _key_at(fields: Sequence[FieldMark], place: int) -> str:

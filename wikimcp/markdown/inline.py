@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import NamedTuple
 
 from wikimcp.markdown.events import Outline
 from wikimcp.markdown.publication import Directive, find_directives
@@ -51,8 +52,7 @@ _POSIX_CLASS = re.compile(r":\w+:")
 _WHOLE_UUID = re.compile(UUID)
 
 
-@dataclass(frozen=True, slots=True)
-class WikilinkMark:
+class WikilinkMark(NamedTuple):
     """A ``[[...]]`` from its first bracket (or ``!``) to its last, with what stands between."""
 
     start: int
@@ -228,24 +228,26 @@ def _comments(body: str, outline: Outline) -> list[tuple[int, int]]:
 
 
 def _wikilinks(body: str, outline: Outline, templates: Ranges, links: Ranges) -> list[WikilinkMark]:
+    """Return the wikilinks in running text; what most bodies do not hold at all is asked for once."""
     found = []
+    macros, backslashes, coded = "{{" in body, "\\" in body, bool(outline.opaque_starts)
     for match in _WIKILINK.finditer(body):
         start, end = match.span()
         inner = match[1]
         if (
             end - start > MAX_LINK
             or not outline.is_text(start)
-            or _is_escaped(body, start)
-            or outline.opens_opaque(start, end)
-            or templates.hold(start)
-            or links.hold(start, end)
-            or _POSIX_CLASS.fullmatch(inner)
-            or "{{" in inner
+            or (backslashes and _is_escaped(body, start))
+            or (coded and outline.opens_opaque(start, end))
+            or (templates and templates.hold(start))
+            or (links and links.hold(start, end))
+            or (inner[0] == ":" and _POSIX_CLASS.fullmatch(inner))
+            or (macros and "{{" in inner)
             or "<%" in inner
         ):
             continue
         embed = body[start - 1 : start] == "!" and not _is_escaped(body, start - 1)
-        macro = _EMBED_OPENING.search(body, max(start - 16, 0), start) is not None
+        macro = macros and _EMBED_OPENING.search(body, max(start - 16, 0), start) is not None
         found.append(WikilinkMark(start - embed, end, inner, embed or macro))
     return found
 

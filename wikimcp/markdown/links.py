@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from wikimcp.markdown.events import LinkMark
@@ -31,6 +32,8 @@ MEDIA_SUFFIXES = frozenset(_MEDIA.split())
 FILE_SUFFIXES = MEDIA_SUFFIXES | frozenset(_SOURCES.split())
 """Suffixes that make the target of a markdown link a file that is no page."""
 
+_KEPT_MEANINGS = 2_048
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://|mailto:|tel:)\S")
 _SOURCE_ANCHOR = re.compile(r"file:(?!//)[^#]+#L\d+")
@@ -46,44 +49,70 @@ def is_issue_key(target: str) -> bool:
     return bool(_ISSUE_KEY.fullmatch(target.strip()))
 
 
+class _Meaning(NamedTuple):
+    """What a link says wherever it stands. Pages repeat their links, so the last ones read are kept."""
+
+    kind: LinkKind
+    target: str
+    fragment: str
+    label: str
+    title: str = ""
+
+
 def wikilink(
     mark: WikilinkMark, *, start: int, line: int, prop: str = "", in_comment: bool = False
 ) -> Link | None:
     """Return the link of a ``[[target#fragment|label]]``; None when it has no target at all."""
-    written, _, label = mark.inner.partition("|")
-    written = written.removesuffix("\\").strip()
-    label = label.strip()
-    if _URL.match(written):
-        return Link(LinkKind.EXTERNAL, written, "", label, start, line, prop, in_comment)
-    target, fragment = _split_fragment(written)
-    if not target and not fragment:
+    meaning = _of_wikilink(mark.inner, mark.embed)
+    if meaning is None:
         return None
-    if _suffix(target) in MEDIA_SUFFIXES:
-        kind = LinkKind.ATTACHMENT
-    else:
-        kind = LinkKind.EMBED if mark.embed else LinkKind.WIKILINK
-    if (mark.embed or kind is LinkKind.ATTACHMENT) and _SIZE.fullmatch(label):
-        label = ""
-    return Link(kind, target, fragment, label, start, line, prop, in_comment)
+    kind, target, fragment, label, title = meaning
+    return Link(kind, target, fragment, label, start, line, prop, in_comment, title)
 
 
 def markdown_link(
     mark: LinkMark, *, start: int, line: int, prop: str = "", in_comment: bool = False
 ) -> Link | None:
     """Return the link of a ``[label](dest "title")`` or image; None when it leads nowhere."""
-    dest = mark.dest.strip()
+    meaning = _of_markdown(mark.dest, mark.label, mark.title, mark.image)
+    if meaning is None:
+        return None
+    kind, target, fragment, label, title = meaning
+    return Link(kind, target, fragment, label, start, line, prop, in_comment, title)
+
+
+@lru_cache(maxsize=_KEPT_MEANINGS)
+def _of_wikilink(inner: str, embed: bool) -> _Meaning | None:  # noqa: FBT001 - a cached function's key
+    written, _, label = inner.partition("|")
+    written = written.removesuffix("\\").strip()
+    label = label.strip()
+    if _URL.match(written):
+        return _Meaning(LinkKind.EXTERNAL, written, "", label)
+    target, fragment = _split_fragment(written)
+    if not target and not fragment:
+        return None
+    if _suffix(target) in MEDIA_SUFFIXES:
+        kind = LinkKind.ATTACHMENT
+    else:
+        kind = LinkKind.EMBED if embed else LinkKind.WIKILINK
+    if (embed or kind is LinkKind.ATTACHMENT) and _SIZE.fullmatch(label):
+        label = ""
+    return _Meaning(kind, target, fragment, label)
+
+
+@lru_cache(maxsize=_KEPT_MEANINGS)
+def _of_markdown(dest: str, label: str, title: str, image: bool) -> _Meaning | None:  # noqa: FBT001
+    dest = dest.strip()
     if dest in ("", "#") or "{{" in dest:
         return None
-    label = mark.label
-    if mark.image:
+    if image:
         alt, bar, size = label.rpartition("|")
         label = alt if bar and _SIZE.fullmatch(size.strip()) else label
         label = "" if _SIZE.fullmatch(label) else label
     if dest[:5].lower() == "cite:" or _SOURCE_ANCHOR.match(dest):
-        return Link(LinkKind.CITATION, dest, "", label, start, line, prop, in_comment, mark.title)
+        return _Meaning(LinkKind.CITATION, dest, "", label, title)
     if _SCHEME.match(dest) or dest.startswith("//") or ("@" in dest and "/" not in dest):
-        label = "" if label == dest else label
-        return Link(LinkKind.EXTERNAL, dest, "", label, start, line, prop, in_comment)
+        return _Meaning(LinkKind.EXTERNAL, dest, "", "" if label == dest else label)
     target, _, fragment = dest.partition("#")
     path, query, _ = target.partition("?")
     if query and path.lower().endswith(PAGE_SUFFIXES):
@@ -92,8 +121,8 @@ def markdown_link(
     if _suffix(target) in FILE_SUFFIXES:
         kind = LinkKind.ATTACHMENT
     else:
-        kind = LinkKind.EMBED if mark.image else LinkKind.MARKDOWN
-    return Link(kind, target, fragment, label, start, line, prop, in_comment)
+        kind = LinkKind.EMBED if image else LinkKind.MARKDOWN
+    return _Meaning(kind, target, fragment, label)
 
 
 def links_in_text(text: str, *, prop: str, line: int) -> Iterator[Link]:

@@ -201,9 +201,9 @@ def _plain_link(link: Link) -> Link:
     """Return ``[label]([[page]])`` and ``[label](((block)))`` as the links they are."""
     if link.kind is LinkKind.MARKDOWN:
         if page := _PAGE_IN_LINK.fullmatch(link.target):
-            return replace(link, kind=LinkKind.WIKILINK, target=page[1].strip())
+            return link._replace(kind=LinkKind.WIKILINK, target=page[1].strip())
         if block := _BLOCK_IN_LINK.fullmatch(link.target):
-            return replace(link, kind=LinkKind.BLOCK, target=block[1])
+            return link._replace(kind=LinkKind.BLOCK, target=block[1])
     return link
 
 
