@@ -184,7 +184,8 @@ def ranked_apart(right: dict[str, Any], found: dict[str, Any]) -> str | None:
     """Return where two ranked answers differ; scores and what hangs on them may by the tolerance.
 
     What scores better than the last of the other answer must be there, by the same citation of the same
-    version; whatever is in both has the same text.
+    version, or cut otherwise: whether one more paragraph goes into the budget hangs on scores. Whatever is
+    in both has the same text.
     """
     if right["query"] != found["query"]:
         return "another query"
@@ -192,7 +193,7 @@ def ranked_apart(right: dict[str, Any], found: dict[str, Any]) -> str | None:
     for these, those in ((ours, theirs), (theirs, ours)):
         last = min((score for score, _ in those.values()), default=0.0)
         for key, (score, _) in these.items():
-            if key not in those and score > last + _TOLERANCE:
+            if key not in those and score > last + _TOLERANCE and not _cut_otherwise(key, these, those):
                 return f"{key} with {score} is in one answer alone"
     for key in ours.keys() & theirs.keys():
         if abs(ours[key][0] - theirs[key][0]) > _TOLERANCE:
@@ -202,7 +203,22 @@ def ranked_apart(right: dict[str, Any], found: dict[str, Any]) -> str | None:
     return None
 
 
-def _scored(answer: dict[str, Any]) -> dict[str, tuple[float, Any]]:
+_Scored = dict[str, tuple[float, list[Any]]]
+
+
+def _cut_otherwise(key: str, these: _Scored, those: _Scored) -> bool:
+    """Say whether a section of the same page, of about the same score, holds this one's text or a part."""
+    page, mark, _ = key.partition(" cite://")
+    score, (_, text, *_) = these[key]
+    return bool(mark) and any(
+        other.startswith(f"{page} cite://")
+        and abs(score - about) <= _TOLERANCE
+        and (text in own or own in text)
+        for other, (about, (_, own, *_)) in those.items()
+    )
+
+
+def _scored(answer: dict[str, Any]) -> _Scored:
     """Return score and unranked facts of each section, or of each page where it lists pages."""
     if "sections" in answer:
         return {

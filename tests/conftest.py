@@ -11,9 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 GUARD = Path(__file__).parent / "no_network"
 _LOG = "NO_NETWORK_LOG"
+
+# No test fails for want of time: a busy machine makes any example late.
+settings.register_profile(
+    "patient",
+    settings.get_profile(settings.get_current_profile_name()),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")

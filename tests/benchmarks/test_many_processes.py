@@ -96,6 +96,25 @@ def test_ranked_answers_may_differ_by_little_scores_alone(row: int, value: dict[
     assert told in text and bool(told) == bool(text)
 
 
+@pytest.mark.parametrize(
+    ("score", "text", "told"),
+    [
+        (0.9, "Before it.\n\nsome text", ""),
+        (0.9, "text", ""),
+        (0.8, "text", "alone"),
+        (0.9, "other text", "alone"),
+    ],
+)
+def test_a_passage_may_be_cut_otherwise_where_its_score_is_about_the_same(
+    score: float, text: str, told: str
+) -> None:
+    found = deepcopy(RIGHT)
+    cut = section("a", score, text) | {"citation": {"uri": "cite://a?h=of-another-span"}}
+    found["assemble_bundle {'query': 'x'}"]["sections"][0] = cut
+    said = "; ".join(differences(RIGHT, found))
+    assert told in said and bool(told) == bool(said)
+
+
 def test_other_answers_must_be_equal() -> None:
     assert differences(RIGHT, deepcopy(RIGHT)) == []
     found = deepcopy(RIGHT)
