@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from wikimcp.errors import StateError, Unavailable, WikimcpError
 from wikimcp.index.keeper import IndexKeeper
+from wikimcp.index.records import PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.index.view import Reading
 from wikimcp.models import Audience
@@ -22,12 +23,17 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     Raises what ``run`` raises, and Unavailable when the pages behind it never come to rest.
     """
     changing: set[str] = set()
+    behind: set[str] = set()
     for attempt in range(_TRIES):
         keeper.freshen()
-        reading = keeper.reading(audience, without=changing if attempt >= _PATIENT_TRIES else ())
+        patient = attempt >= _PATIENT_TRIES
+        reading = keeper.reading(audience, without=changing if patient else ())
+        known = _as_indexed(keeper, reading, behind) if patient else {}
         try:
             result = run(reading)
-            stale = keeper.stale(reading.touched.values())
+            stale = keeper.stale(
+                page for page in reading.touched.values() if known.get(page.path) is not page
+            )
         except Stale as signal:
             stale = [signal.path]
         except StateError as error:
@@ -45,6 +51,7 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
             return result
         if changing.issuperset(stale) and keeper.store.vault_trouble:
             raise Unavailable(keeper.store.vault_trouble, hint="Ask again when it is back.")
+        behind.update(reading.touched)
         changing.update(stale)
         keeper.doubt(stale)
     if keeper.store.needs_rebuild:
@@ -52,3 +59,15 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     raise Unavailable(
         "the pages behind this answer keep changing while it is made", hint="Ask again in a moment."
     )
+
+
+def _as_indexed(keeper: IndexKeeper, reading: Reading, paths: Collection[str]) -> dict[str, PageRecord]:
+    """Return the pages among ``paths`` whose files are as indexed at this moment.
+
+    Where pages change faster than an answer is made, some file behind it will always have changed when it is
+    done. It is right all the same: for a moment after the question, at which each was looked at.
+    """
+    records = reading.view.snapshot.records
+    pages = {path: records[path] for path in paths if path in records}
+    stale = set(keeper.stale(pages.values()))
+    return {path: page for path, page in pages.items() if path not in stale}
