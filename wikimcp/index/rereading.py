@@ -12,8 +12,9 @@ from wikimcp.index.stale import Stale
 from wikimcp.index.view import Reading
 from wikimcp.models import Audience
 
-_TRIES = 6  # an answer is made again while the files behind it change
-_PATIENT_TRIES = 3  # then it is made without those that keep changing
+_TRIES = 8  # an answer is made again while the files behind it change
+_PATIENT_TRIES = 3  # then for a moment at which they were looked at, and without what keeps changing even so
+_LOOKS = 12
 T = TypeVar("T")
 
 
@@ -27,12 +28,12 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     for attempt in range(_TRIES):
         keeper.freshen()
         patient = attempt >= _PATIENT_TRIES
-        reading = keeper.reading(audience, without=changing if patient else ())
-        known = _as_indexed(keeper, reading, behind) if patient else {}
+        known = _as_indexed(keeper, audience, behind) if patient else {}
+        reading = keeper.reading(audience, without=changing)
         try:
             result = run(reading)
             stale = keeper.stale(
-                page for page in reading.touched.values() if known.get(page.path) is not page
+                page for path, page in reading.touched.items() if known.get(path) is not page
             )
         except Stale as signal:
             stale = [signal.path]
@@ -42,17 +43,18 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
             keeper.mend(error, reading.view.snapshot)
             continue
         except WikimcpError:
-            if attempt < _PATIENT_TRIES and keeper.moved():
+            if not patient and keeper.moved():
                 continue
             raise
         if not stale:
-            if attempt < _PATIENT_TRIES and keeper.moved():
+            if not patient and keeper.moved():
                 continue  # not behind this answer, but perhaps it belongs into it now
             return result
         if changing.issuperset(stale) and keeper.store.vault_trouble:
             raise Unavailable(keeper.store.vault_trouble, hint="Ask again when it is back.")
         behind.update(reading.touched)
-        changing.update(stale)
+        if patient:
+            changing.update(stale)
         keeper.doubt(stale)
     if keeper.store.needs_rebuild:
         raise keeper.unfinished()
@@ -61,13 +63,20 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     )
 
 
-def _as_indexed(keeper: IndexKeeper, reading: Reading, paths: Collection[str]) -> dict[str, PageRecord]:
-    """Return the pages among ``paths`` whose files are as indexed at this moment.
+def _as_indexed(keeper: IndexKeeper, audience: Audience, paths: Collection[str]) -> dict[str, PageRecord]:
+    """Return the pages among ``paths`` whose files are as indexed at a moment from now on: all, if it can be.
 
     Where pages change faster than an answer is made, some file behind it will always have changed when it is
     done. It is right all the same: for a moment after the question, at which each was looked at.
     """
-    records = reading.view.snapshot.records
-    pages = {path: records[path] for path in paths if path in records}
-    stale = set(keeper.stale(pages.values()))
+    pages: dict[str, PageRecord] = {}
+    stale: set[str] = set()
+    for _ in range(_LOOKS):
+        records = keeper.reading(audience).view.snapshot.records
+        pages = {path: records[path] for path in paths if path in records}
+        stale = set(keeper.stale(pages.values()))
+        if not stale:
+            break
+        keeper.doubt(stale)
+        keeper.freshen()
     return {path: page for path, page in pages.items() if path not in stale}
