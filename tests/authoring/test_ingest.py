@@ -294,6 +294,21 @@ def test_a_staging_area_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "path", [".env", ".git/config", ".obsidian/app.json", "notes/.keys/token.txt", "open.md"]
+)
+def test_hidden_files_are_no_sources_and_nothing_of_them_is_told(workspace: Workspace, path: str) -> None:
+    if path == "open.md":
+        put(workspace, ".kept/secret.md", b"the tide table of the customs\n")
+        (workspace.workspace_root / path).symlink_to(".kept/secret.md")
+    else:
+        put(workspace, path, b"the tide table of the customs\n")
+    with pytest.raises(AccessDenied, match="is hidden") as raised:
+        ingest_source(workspace, path=path)
+    assert "customs" not in str(raised.value)
+    assert not staged_folders(workspace)
+
+
+@pytest.mark.parametrize(
     ("name", "data", "error"),
     [
         ("a.pdf", b"%PDF-1.7 nothing", Unreadable),

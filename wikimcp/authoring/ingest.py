@@ -263,12 +263,17 @@ def _from_web(page: Fetched) -> Source:
 
 
 def _file(workspace: Workspace, path: str) -> bytes:
-    """Return the bytes of a file inside the workspace. What was checked is what is opened."""
+    """Return the bytes of a plain file inside the workspace. What was checked is what is opened."""
     place = workspace.inside(path)
     shown = workspace.shown(place)
     for folder in (workspace.wiki_root, workspace.area_root(Area.STAGING)):
         if place.is_relative_to(folder):
             raise BadArgument(f"'{shown}' is no source from outside", hint="It lies in the wiki already.")
+    if any(part.startswith(".") for part in place.relative_to(workspace.workspace_root).parts):
+        raise AccessDenied(
+            f"'{shown}' is hidden: such files hold keys and settings of tools, and are no sources",
+            hint="Copy what is to be filed to a name without a dot before it.",
+        )
     try:
         data = read_regular(place, most=MOST_SOURCE)
     except NotRegularError as error:
