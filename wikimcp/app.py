@@ -252,6 +252,7 @@ def serve(
         cors_origins=wanted.cors_origins,
         limits=RateLimits(wanted.rate_per_minute, burst=wanted.rate_burst),
         time_limit=wanted.time_limit,
+        max_connections=wanted.max_connections,
         a2a=wanted.agent_to_agent,
     )
     return serve_http(

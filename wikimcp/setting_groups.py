@@ -97,7 +97,8 @@ class Http:
 
     ``allow_anonymous``: an open address may be bound without a key, and where there are keys requests
     without one are answered too. ``cors_origins``: web pages that may ask. ``rate_per_minute`` (0: any
-    number) and ``rate_burst`` hold for each key, and for each address that asks without one.
+    number) and ``rate_burst`` hold for each key, and for each address that asks without one; of the
+    connections beyond ``max_connections`` that are open at once each is refused.
     """
 
     host: str = declared("text", "127.0.0.1")
@@ -109,6 +110,7 @@ class Http:
     rate_per_minute: int = declared("whole", 1_200, between=(0, 10**9))
     rate_burst: int = declared("whole", 240, between=(1, 10**9))
     time_limit: float = declared("number", 60.0, between=(1, 3_600))
+    max_connections: int = declared("whole", 500, between=(1, 100_000))
     agent_to_agent: bool = declared("flag", False)
 
 

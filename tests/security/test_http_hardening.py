@@ -16,6 +16,7 @@ from starlette.types import Message, Scope
 from tests.edges.processes import PATIENCE
 from tests.edges.test_http import ask
 from tests.edges.wiki_server import WikiFolder, bearer, get, post
+from tests.index.live_wiki import until
 from wikimcp.access.keys import ApiKey, matching, mint
 from wikimcp.edges.http_guards import BodyLimit, Deadlines, TimeLimit, single_key
 from wikimcp.models import Caller
@@ -133,7 +134,8 @@ def _answer(port: int, request: bytes) -> bytes:
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as wire,
     ):
         wire.sendall(request)
-        wire.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # closed by the server already, and no longer connected
+            wire.shutdown(socket.SHUT_WR)
         while part := wire.recv(65_536):
             answer += part
     return answer
@@ -172,3 +174,33 @@ def test_metrics_and_errors_tell_no_key(tmp_path: Path) -> None:
         said = [get(server, f"/api/pages/{key}", key).text, get(server, "/metrics", key).text]
         said += [get(server, "/api/manifest", key[:-1]).text, get(server, "/api/status", key).text]
     assert key not in "".join(said[1:])
+
+
+def test_connections_that_are_too_many_are_refused_and_the_open_ones_served(tmp_path: Path) -> None:
+    with (
+        WikiFolder(tmp_path).served("--set", "http.max_connections=4") as server,
+        contextlib.ExitStack() as held,
+    ):
+        address = ("127.0.0.1", server.port)
+        wires = [held.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(4)]
+        for wire in wires:  # an answer on each, so that the server has taken all of them
+            assert _asked(wire).startswith(b"HTTP/1.1 200 ")
+        refused = [
+            _answer(server.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(20)
+        ]
+        assert all(not answer or answer.startswith(b"HTTP/1.1 503 ") for answer in refused) and any(refused)
+        assert _asked(wires[0]).startswith(b"HTTP/1.1 200 ")
+        for wire in wires[1:]:
+            wire.shutdown(socket.SHUT_RDWR)
+            wire.close()
+        last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        until(lambda: _answer(server.port, last).startswith(b"HTTP/1.1 200 "), "a place came free")
+
+
+def _asked(wire: socket.socket) -> bytes:
+    wire.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    answer = b""
+    while not answer.endswith(b"}"):  # head and body may come apart
+        answer += (part := wire.recv(65_536))
+        assert part, answer
+    return answer

@@ -45,7 +45,7 @@ from wikimcp.edges.rate_limits import RateLimits
 from wikimcp.edges.rest_answers import Calls, wiki_error
 from wikimcp.edges.rest_routes import RestRoutes
 from wikimcp.edges.shutdown import HardExit, leave, stop_signals
-from wikimcp.edges.slow_heads import ImpatientProtocol
+from wikimcp.edges.slow_heads import guarded_protocol
 from wikimcp.edges.workers import Workers
 from wikimcp.errors import SettingsError, Unavailable, WikimcpError
 from wikimcp.models import Caller
@@ -83,7 +83,8 @@ class HttpOptions:
     """What shapes the app beside its service.
 
     ``allowed_hosts`` are Host values beside loopback and the bound one, ``cors_origins`` web pages that
-    may ask, ``limits`` how often anybody may; ``a2a`` adds the agent-to-agent routes.
+    may ask, ``limits`` how often anybody may, ``max_connections`` how many connections may be open at
+    once; ``a2a`` adds the agent-to-agent routes.
     """
 
     bound_host: str = "127.0.0.1"
@@ -91,6 +92,7 @@ class HttpOptions:
     cors_origins: tuple[str, ...] = ()
     limits: RateLimits | None = None
     time_limit: float = 60.0
+    max_connections: int = 500
     a2a: bool = False
 
 
@@ -252,7 +254,7 @@ def serve_http(
                 ).authenticate
             options = replace(options or HttpOptions(), bound_host=host.strip("[]"))
             app = http_app(service, caller=asker, workers=workers, options=options, authenticate=authenticate)
-            _Server(app).run(sockets=[listener])
+            _Server(app, options.max_connections).run(sockets=[listener])
     finally:
         service.close()
     leave()
@@ -294,11 +296,11 @@ def bind(host: str, port: int, *, guarded: bool) -> socket.socket:
 class _Server(uvicorn.Server):
     """uvicorn that says where it serves, and on a signal drains and exits 0 in time."""
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(self, app: Starlette, max_connections: int) -> None:
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http=ImpatientProtocol,
+            http=guarded_protocol(max_connections),
             ws="none",
             lifespan="on",
             log_config=None,

@@ -1,7 +1,8 @@
 """The HTTP/1.1 protocol of uvicorn with an end to its patience: heads of requests must come in time.
 
 uvicorn limits the size of a head and the idle time after an answer, but not how long a client may
-take for its first request, or drip its lines.
+take for its first request, or drip its lines; and it takes any number of connections, until the process may
+open no more files and can read no page either.
 """
 
 from __future__ import annotations
@@ -15,13 +16,25 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 HEAD_SECONDS = 10.0
 """How long a client may take from connecting, or from the first byte of a later head, to its end."""
 
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
+)
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
+def guarded_protocol(max_connections: int) -> type[ImpatientProtocol]:
+    """Return the protocol for a server of so many connections at once."""
+    return type("GuardedProtocol", (ImpatientProtocol,), {"max_connections": max_connections})
+
+
 class ImpatientProtocol(H11Protocol):
-    """Closes connections whose request head is not complete in time, with 408 when some of it came."""
+    """Closes connections whose request head is not complete in time, with 408 when some of it came.
+
+    Those that are too many get 503 and are closed: an old one may be at work, a new one has lost nothing.
+    """
 
     head_seconds = HEAD_SECONDS
+    max_connections = 500
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(*args, **kwargs)
@@ -30,7 +43,11 @@ class ImpatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the clock for the first request."""
         super().connection_made(transport)
-        self._arm()
+        if len(self.connections) > self.max_connections:
+            transport.write(_FULL)
+            transport.close()
+        else:
+            self._arm()
 
     def data_received(self, data: bytes) -> None:
         """Take the data; the clock runs while a head is incomplete."""
