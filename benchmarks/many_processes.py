@@ -182,8 +182,11 @@ def run(
             fleet.start_missing()
             _checkpoint(vault, folder, fleet, counts, list(told["words"].items()), embedder)
         counts.builds_mended = len(builds.seen) - counts.builds_first
-    if counts.builds_mended > counts.killed:
-        counts.faults.append(f"{counts.builds_mended} later builds, but {counts.killed} servers were killed")
+    ended = (
+        counts.killed + counts.terminated
+    )  # one that was asked to end exits in time, wherever its writer is
+    if counts.builds_mended > ended:
+        counts.faults.append(f"{counts.builds_mended} later builds, but {ended} servers were ended")
     return counts
 
 
