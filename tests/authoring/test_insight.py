@@ -67,6 +67,49 @@ def test_an_existing_page_is_changed_only_with_its_hash_and_else_comes_back(wiki
     assert "eleven" in text_of(wiki, changed)
 
 
+def kept(wiki: Workspace, path: str, head: str) -> str:
+    text = f"---\ntype: Concept\n{head}---\n\n# Of old\n\nThey do.\n"
+    (wiki.wiki_root / path).write_text(text)
+    return content_hash(text.encode())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "title: tokens live TEN minutes\n",
+        "title: Sessions\naliases: [Lifetimes, Tokens live ten minutes]\n",
+        "title: Sessions\nalias: Tokens live ten minutes\n",
+        "title: Sessions\nid: Tokens live ten minutes\n",
+    ],
+)
+def test_a_page_is_found_by_its_names_under_any_file_name(wiki: Workspace, head: str) -> None:
+    digest = kept(wiki, "concepts/of-old.md", head)
+    with pytest.raises(Conflict, match=r"concepts/of-old\.md") as caught:
+        record(wiki, content="They live eleven.")
+    assert caught.value.content_hash == digest
+    changed = record(wiki, content="They live eleven.", content_hash=digest)
+    assert (changed.status, changed.page) == ("updated", "concepts/of-old.md")
+    assert head in text_of(wiki, changed) and "They live eleven." in text_of(wiki, changed)
+    assert not (wiki.wiki_root / "concepts" / "tokens-live-ten-minutes.md").exists()
+    assert record(wiki, content="They live eleven.").status == "unchanged"
+
+
+def test_a_title_of_a_page_elsewhere_or_of_several_is_refused_by_name(wiki: Workspace) -> None:
+    head = "title: Tokens live ten minutes\n"
+    digest = kept(wiki, "entities/a.md", head)
+    with pytest.raises(Conflict, match=r"a name of entities/a\.md already") as caught:
+        record(wiki, content_hash=digest)
+    assert (caught.value.content_hash, caught.value.current) == (
+        digest,
+        (wiki.wiki_root / "entities/a.md").read_text(),
+    )
+    kept(wiki, "concepts/b.md", head)
+    kept(wiki, "concepts/c.md", head)
+    with pytest.raises(Conflict, match=r"concepts/b\.md and concepts/c\.md and entities/a\.md"):
+        record(wiki)
+    assert record(wiki, title="Tokens live").status == "recorded"
+
+
 def test_a_change_keeps_keys_that_are_not_ours_and_asks_for_acceptance_again(wiki: Workspace) -> None:
     report = record(wiki)
     page = wiki.wiki_root / report.page
