@@ -236,3 +236,17 @@ def test_without_a_wiki_nothing_is_recorded(workspace: Workspace) -> None:
     with pytest.raises(WikiError, match="init"):
         record_by_api(workspace.workspace_root, title="A", content="b")
     assert list(workspace.workspace_root.iterdir()) == []
+
+
+def test_by_name_citations_of_the_wiki_are_verified_without_more_being_given(
+    wiki: Workspace, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKIMCP_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    root = wiki.workspace_root
+    (wiki.wiki_root / "concepts" / "clock.md").write_text(
+        "---\ntype: Concept\ntitle: Clock\n---\n\n# Clock\n"
+    )
+    kept = record_by_api(root, title="A", content="b", evidence=["concepts/clock @ 1"])
+    assert kept.evidence == ("concepts/clock @ 1",)
+    with pytest.raises(BadArgument, match="concepts/nowhere @ 1"):
+        record_by_api(root, title="B", content="b", evidence=["concepts/nowhere @ 1"])

@@ -243,5 +243,8 @@ def test_context_reads_the_compiled_wiki_where_no_vault_is_named(project: Projec
 
 
 def test_the_api_gives_the_report_by_name(project: Project) -> None:
-    report = lint_by_name(project.root, lint=lint_wiki)
+    report = lint_by_name(project.root)
     assert report.to_json()["ok"] is True and report.to_json()["score"] == 100
+    assert lint_by_name(project.root, lint=lint_wiki).to_json() == report.to_json()
+    with pytest.raises(WikiError, match="no compiled wiki"):
+        lint_by_name(project.root, wiki_root="elsewhere")
