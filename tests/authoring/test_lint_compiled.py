@@ -193,6 +193,7 @@ def test_a_stale_page_stays_stale_when_its_links_are_repaired(project: Project, 
         row["rule"] for row in json.loads(run("lint", "--fix", "--json", "--stale-days", "0")[1])["stale"]
     ] == ["W015"]
     assert "[[tokens]]" in project.text("concepts/checks.md")
+    assert "filed again:\n  concepts/checks.md\n" in run("lint", "--fix", "--dry-run")[1]
 
 
 def test_format_fields_and_personal_data_are_rules_of_a_compiled_wiki(project: Project) -> None:
