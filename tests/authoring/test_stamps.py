@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from wikimcp.authoring.scanning import ScanRules, scan
 from wikimcp.authoring.stamps import (
     UNKNOWN,
     Known,
@@ -65,6 +66,7 @@ def test_a_folder_is_met_only_with_the_same_names_and_stamps() -> None:
         '{"schema": 2, "folders": {"a": ["x", "y", "z"]}}',
         '{"schema": 2, "folders": {"a": [1, 2, 3]}}',
         '{"schema": 2, "folders": {"a": ["x/y", "", ""]}}',
+        f'{{"schema": 2, "folders": {{"a": ["x", {[0] * 64}, "{"A" * 43}="]}}}}',
         "[" * 100_000,
     ],
 )
@@ -73,3 +75,13 @@ def test_a_file_of_stamps_that_is_damaged_costs_time_and_is_no_error(tmp_path: P
     save_stamps(workspace, {"": StampedFolder.of(FILES)})
     (workspace.wiki_root / ".state" / "stamps.json").write_text(text)
     assert load_stamps(workspace) == {}
+
+
+def test_a_name_that_stands_twice_in_a_damaged_file_breaks_no_scan(tmp_path: Path) -> None:
+    workspace = Workspace.open(tmp_path)
+    (tmp_path / "a").write_text("barley")
+    twice = StampedFolder("a/a", "0" * 128, b"\0" * 64)
+    assert twice.whole
+    save_stamps(workspace, {"": twice})
+    found = scan(tmp_path, known=load_stamps(workspace), rules=ScanRules(frozenset((".wiki",))))
+    assert dict(found.tree.files()) == {"a": sha256(b"barley").hexdigest()}

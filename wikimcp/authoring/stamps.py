@@ -12,7 +12,7 @@ import json
 import os
 import struct
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,21 +71,22 @@ class StampedFolder:
 
     def by_name(self) -> dict[str, str]:
         """Return the hashes of the files by name."""
-        starts = range(0, len(self.hashes), _DIGITS)
-        return dict(
-            zip(self.names.split("/"), (self.hashes[at : at + _DIGITS] for at in starts), strict=True)
-        )
+        return dict(zip(self.names.split("/"), self._digests(), strict=True))
 
     def files(self) -> dict[str, Known]:
         """Return the files by name."""
-        rows = _ROW.iter_unpack(self.stamps)
-        return {name: (digest, row) for (name, digest), row in zip(self.by_name().items(), rows, strict=True)}
+        known = zip(self._digests(), _ROW.iter_unpack(self.stamps), strict=True)
+        return dict(zip(self.names.split("/"), known, strict=True))
+
+    def _digests(self) -> Iterator[str]:
+        return (self.hashes[at : at + _DIGITS] for at in range(0, len(self.hashes), _DIGITS))
 
     @property
     def whole(self) -> bool:
         """Whether its parts fit together, as they do in a file that nobody has damaged."""
         count = self.names.count("/") + 1
-        return len(self.hashes) == count * _DIGITS and len(self.stamps) == count * _ROW.size
+        sizes = (len(self.hashes), len(self.stamps))
+        return isinstance(self.hashes, str) and sizes == (count * _DIGITS, count * _ROW.size)
 
 
 Stamped = Mapping[str, StampedFolder]
