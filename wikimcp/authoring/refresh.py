@@ -27,16 +27,17 @@ from wikimcp.errors import WikiError
 
 
 def refresh_wiki(
-    workspace: Workspace, *, full: bool = False, progress: Progress | None = None
+    workspace: Workspace, *, full: bool = False, progress: Progress | None = None, laps: Laps | None = None
 ) -> RefreshReport:
     """Bring the wiki in line with its sources; ``full`` reads and compiles everything again.
 
+    ``laps`` counts its time, for who wants to know more of it than the report tells.
     With ``workspace.dry_run`` nothing is written. Raises WikiError when there is no wiki, its manifest is
     broken or the disk refuses (then nothing was changed), TooLarge for too many sources, Refused for a
     secret, and Conflict when somebody kept writing the same pages.
     """
     workspace.require_wiki()
-    laps = Laps()
+    laps = laps or Laps()
     scanned = scan_sources(workspace, full=full, progress=progress, laps=laps)
 
     def refresh(change: Transaction) -> RefreshReport:
