@@ -7,8 +7,8 @@ after some files were edited, and a full compilation of the same state for compa
 Every moment belongs to one part. The scan is `stamps read` (what is known of files that did not change),
 `walk`, `hash` and `tree` (of hashes, and what of it changed). The rest is `manifest read`, `pages`, `indexes`
 (with queue and log), `manifest write` (its text), `gaps` (folders without a page), `write` (the files of the
-change, flushed to the disk) and `stamps write`. Shares are given by the clock and by processor time: on a busy
-machine or a slow disk the clock runs on.
+change, flushed to the disk) and `stamps write`. Shares are given by the clock and by processor time: where
+much else is at work, or the disk is slow, the clock runs on.
 """
 
 from __future__ import annotations
