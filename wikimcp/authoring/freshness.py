@@ -106,7 +106,7 @@ def page_facts(
 
 
 def _recorded(item: AnchorEntry) -> SourceLines:
-    return SourceLines(item.path, item.start, item.end, item.symbol or "")
+    return SourceLines(item.at or item.path, item.start, item.end, item.symbol or "")
 
 
 def _written(workspace: Workspace, page: Page) -> Iterator[SourceLines]:
