@@ -3,6 +3,12 @@
 A source tree is made in a temporary folder (files of code in nested folders, some with an ignore list beside
 them), with pages on every hundredth file. Measured are the first compilation, a refresh without a change, one
 after some files were edited, and a full compilation of the same state for comparison.
+
+Every moment belongs to one part. The scan is `stamps read` (what is known of files that did not change),
+`walk`, `hash` and `tree` (of hashes, and what of it changed). The rest is `manifest read`, `pages`, `indexes`
+(with queue and log), `manifest write` (its text), `gaps` (folders without a page), `write` (the files of the
+change, flushed to the disk) and `stamps write`. Shares are given by the clock and by processor time: where
+much else is at work, or the disk is slow, the clock runs on.
 """
 
 from __future__ import annotations
@@ -11,20 +17,22 @@ import argparse
 import json
 import statistics
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import machine_facts
 from wikimcp.authoring.init import init_wiki
+from wikimcp.authoring.laps import Laps
 from wikimcp.authoring.refresh import refresh_wiki
 from wikimcp.authoring.refresh_report import RefreshReport
 from wikimcp.authoring.workspace import Workspace
 
 _PER_FOLDER = 25
 _PAGE_EVERY = 100
-_PARTS = ("walk", "hash", "pages", "write")
+_SCAN = ("stamps read", "walk", "hash", "tree")
+_REST = ("manifest read", "pages", "indexes", "manifest write", "gaps", "write", "stamps write")
+_PARTS = (*_SCAN, *_REST)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--changed", type=int, default=10, metavar="N", help="files edited before a refresh (10)"
     )
-    parser.add_argument("--runs", type=int, default=3, metavar="N", help="repetitions (3), the median counts")
+    parser.add_argument("--runs", type=int, default=5, metavar="N", help="repetitions (5), the median counts")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = parser.parse_args(argv)
     if not 1 <= given.changed <= given.files or given.runs < 1:
@@ -45,10 +53,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps({"machine": machine_facts(), "rows": rows}, indent=1))
         return 0
     print(f"{given.files:,} source files, {rows[0]['pages']:,} pages; seconds, median of {given.runs} runs")
-    print(f"{'':<28}{'all':>8}" + "".join(f"{part:>8}" for part in _PARTS) + f"{'hashed':>8}{'written':>8}")
-    for row in rows:
-        parts = "".join(f"{row['seconds'][part]:8.3f}" for part in _PARTS)
-        print(f"{row['what']:<28}{row['all']:8.3f}{parts}{row['hashed']:8,}{row['written']:8,}")
+    print(f"{'':<28}" + "".join(f"{row['what']:>28}" for row in rows))
+    for part in (*_PARTS, "all"):
+        seconds = (row["all"] if part == "all" else row["seconds"][part] for row in rows)
+        print(f"{part:<28}" + "".join(f"{value:28.3f}" for value in seconds))
+    print(f"{'of it the scan':<28}" + "".join(f"{row['scan_share']:28.0%}" for row in rows))
+    print(f"{'processor time':<28}" + "".join(f"{row['processor_all']:28.3f}" for row in rows))
+    print(f"{'of it the scan':<28}" + "".join(f"{row['processor_scan_share']:28.0%}" for row in rows))
+    for count in ("hashed", "written"):
+        print(f"{'files ' + count:<28}" + "".join(f"{row[count]:28,}" for row in rows))
     return 0
 
 
@@ -75,23 +88,30 @@ def measure(root: Path, *, files: int, changed: int, runs: int) -> list[dict[str
     ]
 
 
-def _timed(workspace: Workspace, *, full: bool = False) -> tuple[float, RefreshReport]:
-    begun = time.perf_counter()
-    report = refresh_wiki(workspace, full=full)
-    return time.perf_counter() - begun, report
+def _timed(workspace: Workspace, *, full: bool = False) -> tuple[Laps, RefreshReport]:
+    laps = Laps()
+    return laps, refresh_wiki(workspace, full=full, laps=laps)
 
 
-def _row(what: str, runs: Sequence[tuple[float, RefreshReport]]) -> dict[str, Any]:
-    report = runs[-1][1]
+def _row(what: str, runs: Sequence[tuple[Laps, RefreshReport]]) -> dict[str, Any]:
+    report, clocks = runs[-1][1], [laps.seconds for laps, _ in runs]
+    processor = [laps.processor for laps, _ in runs]
     return {
         "what": what,
-        "all": statistics.median(seconds for seconds, _ in runs),
-        "seconds": {part: statistics.median(r.seconds[part] for _, r in runs) for part in _PARTS},
+        "all": statistics.median(sum(clock.values()) for clock in clocks),
+        "seconds": {part: statistics.median(clock.get(part, 0.0) for clock in clocks) for part in _PARTS},
+        "scan_share": statistics.median(map(_scan_share, clocks)),
+        "processor_all": statistics.median(sum(times.values()) for times in processor),
+        "processor_scan_share": statistics.median(map(_scan_share, processor)),
         "sources": report.sources,
         "pages": report.pages,
         "hashed": report.hashed,
         "written": len(report.changes),
     }
+
+
+def _scan_share(times: Mapping[str, float]) -> float:
+    return sum(times[part] for part in _SCAN) / sum(times.values())
 
 
 def _path(root: Path, number: int) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -184,11 +186,24 @@ def lint_wiki(workspace: Workspace, options: LintOptions | None = None) -> LintR
     """Check a compiled wiki, as `wikimcp lint` does. Raises WikimcpError."""
     from wikimcp.authoring.lint import lint_wiki as run
 
+    with _index_of(workspace) as index:
+        return run(workspace, index.examine, options)
+
+
+def verify_citations(workspace: Workspace, citations: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the status of each citation of a compiled wiki's pages. Raises WikimcpError."""
+    with _index_of(workspace) as index:
+        return index.verify(citations)
+
+
+@contextmanager
+def _index_of(workspace: Workspace) -> Iterator[WikiIndex]:
+    """Yield the index of a compiled wiki for a block, without vectors."""
     workspace.require_wiki()
     wiki = {"vault": str(workspace.wiki_root), "adapter": "llmwiki", "drafts.allow": True, "embedder": "none"}
     index = open_wiki_index(AuthoringSetup(workspace, load_settings(wiki)))
     try:
-        return run(workspace, index.examine, options)
+        yield index
     finally:
         index.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import date
 from pathlib import Path
@@ -11,11 +12,11 @@ import pytest
 from wikimcp.authoring.log import prepended
 from wikimcp.authoring.manifest import (
     AnchorEntry,
-    DirectoryEntry,
+    FolderEntry,
     Manifest,
     PageEntry,
     PageSource,
-    SourceEntry,
+    RootEntry,
     load_manifest,
     save_manifest,
 )
@@ -143,9 +144,8 @@ def test_a_log_of_another_hand_keeps_its_form() -> None:
 
 FULL = Manifest(
     compiled_at="2026-03-14T12:00:00+00:00",
-    roots=(DirectoryEntry(".", "ab"),),
-    directories=(DirectoryEntry("src", "cd"),),
-    sources=(SourceEntry("src/ä.py", "ef", 12, 1),),
+    roots=(RootEntry(".", "ab"),),
+    folders=(FolderEntry(".", "ab"), FolderEntry("src", "cd", {"ä.py": "ef", 'odd "\\\n.py': "01"})),
     pages=(PageEntry("concepts/a.md", "id", "concepts", (PageSource("src/ä.py", "ef"),), "2026"),),
     anchors=(AnchorEntry("concepts/a.md", "src/ä.py", 1, 2, "ef", "f"), AnchorEntry("c.md", "s", 1, 1, "0")),
 )
@@ -156,10 +156,22 @@ def test_a_manifest_reads_back_the_same_and_saving_it_again_writes_nothing(works
         assert save_manifest(change, FULL) is True
     loaded = load_manifest(workspace)
     assert loaded is not None
-    assert (loaded.sources, loaded.pages, loaded.anchors) == (FULL.sources, FULL.pages, FULL.anchors)
+    assert (loaded.folders, loaded.pages, loaded.anchors) == (FULL.folders, FULL.pages, FULL.anchors)
     assert loaded.raw_roots == ("workspace=.",)
     with transaction(workspace) as change:
         assert save_manifest(change, loaded) is False
+
+
+def test_each_source_stands_on_a_line_of_its_own_in_the_manifest(workspace: Workspace) -> None:
+    with transaction(workspace, create=True) as change:
+        save_manifest(change, FULL)
+    text = (workspace.wiki_root / ".manifest.json").read_text()
+    assert '   "ä.py": "ef"}}' in text.splitlines()
+    assert json.loads(text)["folders"][1] == {
+        "path": "src",
+        "sha256": "cd",
+        "files": {"ä.py": "ef", 'odd "\\\n.py': "01"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -168,9 +180,12 @@ def test_a_manifest_reads_back_the_same_and_saving_it_again_writes_nothing(works
         ("{", "no JSON"),
         ("[]", "schema"),
         ('{"schema": 99}', "version 99"),
-        ('{"schema": 1, "sources": [{"path": "x"}]}', "sources.0"),
+        ('{"schema": 1, "sources": []}', "version 1"),
+        ('{"schema": 3, "folders": "another form"}', "version 3"),
+        ('{"schema": 2, "folders": [{"path": "x"}]}', "folders.0"),
+        ('{"schema": 2, "folders": [{"path": "x", "sha256": "", "files": {"a": 1}}]}', "folders.0.files.a"),
         (
-            '{"schema": 1, "anchors": [{"page": "p", "path": "s", "start": "one", "end": 1, "sha256": ""}]}',
+            '{"schema": 2, "anchors": [{"page": "p", "path": "s", "start": "one", "end": 1, "sha256": ""}]}',
             "anchors.0.start",
         ),
         ('{"profile": "pkm", "schema": "one"}', "schema"),

@@ -67,6 +67,49 @@ def test_an_existing_page_is_changed_only_with_its_hash_and_else_comes_back(wiki
     assert "eleven" in text_of(wiki, changed)
 
 
+def kept(wiki: Workspace, path: str, head: str) -> str:
+    text = f"---\ntype: Concept\n{head}---\n\n# Of old\n\nThey do.\n"
+    (wiki.wiki_root / path).write_text(text)
+    return content_hash(text.encode())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "title: tokens live TEN minutes\n",
+        "title: Sessions\naliases: [Lifetimes, Tokens live ten minutes]\n",
+        "title: Sessions\nalias: Tokens live ten minutes\n",
+        "title: Sessions\nid: Tokens live ten minutes\n",
+    ],
+)
+def test_a_page_is_found_by_its_names_under_any_file_name(wiki: Workspace, head: str) -> None:
+    digest = kept(wiki, "concepts/of-old.md", head)
+    with pytest.raises(Conflict, match=r"concepts/of-old\.md") as caught:
+        record(wiki, content="They live eleven.")
+    assert caught.value.content_hash == digest
+    changed = record(wiki, content="They live eleven.", content_hash=digest)
+    assert (changed.status, changed.page) == ("updated", "concepts/of-old.md")
+    assert head in text_of(wiki, changed) and "They live eleven." in text_of(wiki, changed)
+    assert not (wiki.wiki_root / "concepts" / "tokens-live-ten-minutes.md").exists()
+    assert record(wiki, content="They live eleven.").status == "unchanged"
+
+
+def test_a_title_of_a_page_elsewhere_or_of_several_is_refused_by_name(wiki: Workspace) -> None:
+    head = "title: Tokens live ten minutes\n"
+    digest = kept(wiki, "entities/a.md", head)
+    with pytest.raises(Conflict, match=r"a name of entities/a\.md already") as caught:
+        record(wiki, content_hash=digest)
+    assert (caught.value.content_hash, caught.value.current) == (
+        digest,
+        (wiki.wiki_root / "entities/a.md").read_text(),
+    )
+    kept(wiki, "concepts/b.md", head)
+    kept(wiki, "concepts/c.md", head)
+    with pytest.raises(Conflict, match=r"concepts/b\.md and concepts/c\.md and entities/a\.md"):
+        record(wiki)
+    assert record(wiki, title="Tokens live").status == "recorded"
+
+
 def test_a_change_keeps_keys_that_are_not_ours_and_asks_for_acceptance_again(wiki: Workspace) -> None:
     report = record(wiki)
     page = wiki.wiki_root / report.page
@@ -193,3 +236,17 @@ def test_without_a_wiki_nothing_is_recorded(workspace: Workspace) -> None:
     with pytest.raises(WikiError, match="init"):
         record_by_api(workspace.workspace_root, title="A", content="b")
     assert list(workspace.workspace_root.iterdir()) == []
+
+
+def test_by_name_citations_of_the_wiki_are_verified_without_more_being_given(
+    wiki: Workspace, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WIKIMCP_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+    root = wiki.workspace_root
+    (wiki.wiki_root / "concepts" / "clock.md").write_text(
+        "---\ntype: Concept\ntitle: Clock\n---\n\n# Clock\n"
+    )
+    kept = record_by_api(root, title="A", content="b", evidence=["concepts/clock @ 1"])
+    assert kept.evidence == ("concepts/clock @ 1",)
+    with pytest.raises(BadArgument, match="concepts/nowhere @ 1"):
+        record_by_api(root, title="B", content="b", evidence=["concepts/nowhere @ 1"])

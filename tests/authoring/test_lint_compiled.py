@@ -193,6 +193,7 @@ def test_a_stale_page_stays_stale_when_its_links_are_repaired(project: Project, 
         row["rule"] for row in json.loads(run("lint", "--fix", "--json", "--stale-days", "0")[1])["stale"]
     ] == ["W015"]
     assert "[[tokens]]" in project.text("concepts/checks.md")
+    assert "filed again:\n  concepts/checks.md\n" in run("lint", "--fix", "--dry-run")[1]
 
 
 def test_format_fields_and_personal_data_are_rules_of_a_compiled_wiki(project: Project) -> None:
@@ -243,5 +244,8 @@ def test_context_reads_the_compiled_wiki_where_no_vault_is_named(project: Projec
 
 
 def test_the_api_gives_the_report_by_name(project: Project) -> None:
-    report = lint_by_name(project.root, lint=lint_wiki)
+    report = lint_by_name(project.root)
     assert report.to_json()["ok"] is True and report.to_json()["score"] == 100
+    assert lint_by_name(project.root, lint=lint_wiki).to_json() == report.to_json()
+    with pytest.raises(WikiError, match="no compiled wiki"):
+        lint_by_name(project.root, wiki_root="elsewhere")

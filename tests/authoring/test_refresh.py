@@ -38,8 +38,7 @@ def test_the_first_refresh_records_everything_and_the_second_writes_not_a_byte(p
     assert (first.status, first.sources, first.diff.added) == ("compiled", 1, ("src/checks.py",))
     manifest = load_manifest(project.workspace)
     assert manifest is not None
-    assert [entry.path for entry in manifest.sources] == ["src/checks.py"]
-    assert [entry.path for entry in manifest.directories] == [".", "src"]
+    assert [(entry.path, [*entry.files]) for entry in manifest.folders] == [(".", []), ("src", ["checks.py"])]
     assert [(page.page, page.sources[0].path) for page in manifest.pages] == [
         ("entities/checks.md", "src/checks.py")
     ]
@@ -463,8 +462,8 @@ def test_what_an_ingest_has_at_work_is_no_source(project: Project) -> None:
     staging = project.root / "raw/ingest"
     project.source("raw/ingest/20260314T120000Z-note/source.md", "A note.\n")
     project.source("raw/ingest/20260314T120000Z-note/.hidden", "Part of the source.\n")
-    project.source("raw/ingest/.unfinished-1a2b/source.md", "Half a note.\n")
-    (staging / ".lock").touch()
+    project.source("raw/ingest/.state/unfinished-1a2b/source.md", "Half a note.\n")
+    (staging / ".state" / "lock").touch()
     assert project.refresh().diff.added == (
         "raw/ingest/20260314T120000Z-note/.hidden",
         "raw/ingest/20260314T120000Z-note/source.md",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from wikimcp.authoring.manifest import MANIFEST, load_manifest
 from wikimcp.authoring.merkle import Tree
 from wikimcp.authoring.pages import DiskFiles, list_pages
 from wikimcp.authoring.refresh import refresh_wiki, refresh_within, scan_sources
+from wikimcp.authoring.stamps import StampedFolder, load_stamps, save_stamps
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import MOST_BYTES, transaction
 from wikimcp.errors import Conflict, WikiError
@@ -242,10 +242,8 @@ def test_broken_stamps_cost_time_and_nothing_else(project: Project) -> None:
 
 def test_stamps_that_another_machine_wrote_are_not_believed(project: Project) -> None:
     project.refresh()
-    stamps = project.wiki / ".state" / "stamps.json"
-    value = json.loads(stamps.read_text())
-    value["files"]["src/checks.py"] = ["0" * 64, 5, 1, 2, 3]
-    stamps.write_text(json.dumps(value))
+    foreign = StampedFolder.of({"checks.py": ("0" * 64, (5, 1, 2, 3))})
+    save_stamps(project.workspace, {**load_stamps(project.workspace), "src": foreign})
     assert project.refresh().diff.modified == ()
 
 

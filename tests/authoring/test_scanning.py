@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from wikimcp.authoring.merkle import FileNode, Tree, compare
+from wikimcp.authoring.merkle import Tree, compare
 from wikimcp.authoring.scanning import ScanRules, scan
+from wikimcp.authoring.stamps import UNKNOWN, Stamped
 from wikimcp.errors import TooLarge, WikiError
 
 LATER = 3_600_000_000_000
@@ -28,14 +29,14 @@ def _write(root: Path, **files: str) -> None:
         place.write_text(text, encoding="utf-8")
 
 
-def _files(tree: Tree) -> dict[str, FileNode]:
+def _files(tree: Tree) -> dict[str, str]:
     return dict(tree.files())
 
 
 def test_files_are_known_by_the_hash_of_their_bytes(tmp_path: Path) -> None:
     _write(tmp_path, a__x="hello", y="")
     scanned = scan(tmp_path)
-    assert {path: node.sha256 for path, node in scanned.tree.files()} == {
+    assert _files(scanned.tree) == {
         "a/x": sha256(b"hello").hexdigest(),
         "y": sha256(b"").hexdigest(),
     }
@@ -138,11 +139,11 @@ def test_a_file_at_rest_is_not_read_again_and_one_with_another_stamp_is(tmp_path
     _write(tmp_path, a="1", b="2", c__d="3")
     first = scan(tmp_path, now_ns=time.time_ns() + LATER)
     assert (first.hashed, first.fresh_stamps) == (3, True)
-    again = scan(tmp_path, known=_files(first.tree), now_ns=time.time_ns() + LATER)
+    again = scan(tmp_path, known=first.stamped, now_ns=time.time_ns() + LATER)
     assert (again.hashed, again.fresh_stamps) == (0, False)
     assert again.tree.sha256 == first.tree.sha256
     os.utime(tmp_path / "a", ns=(5, 5))
-    touched = scan(tmp_path, known=_files(first.tree), now_ns=time.time_ns() + LATER)
+    touched = scan(tmp_path, known=first.stamped, now_ns=time.time_ns() + LATER)
     assert (touched.hashed, touched.fresh_stamps) == (1, True)
     assert touched.tree.sha256 == first.tree.sha256
 
@@ -157,18 +158,17 @@ def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path) -> None:
     assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
     if after.st_ctime_ns == before.st_ctime_ns:
         pytest.skip("both writes fell into one tick of the file system's clock")
-    second = scan(tmp_path, known=_files(first.tree))
+    second = scan(tmp_path, known=first.stamped)
     assert compare(first.tree, second.tree).modified == ("a",)
 
 
 def test_a_file_that_was_just_written_is_read_again_next_time(tmp_path: Path) -> None:
-    known: dict[str, FileNode] = {}
+    known: Stamped = {}
     for text in ("one", "two", "six"):  # as long as each other, and within one tick if the machine is quick
         _write(tmp_path, a=text)
         scanned = scan(tmp_path, known=known)
-        known = _files(scanned.tree)
-        assert known["a"].sha256 == sha256(text.encode()).hexdigest()
-        assert known["a"].stamp is None
+        known = scanned.stamped
+        assert known[""].files()["a"] == (sha256(text.encode()).hexdigest(), UNKNOWN)
         assert scanned.fresh_stamps == (text == "one"), "nothing is written because of it"
 
 
@@ -214,14 +214,17 @@ def test_what_cannot_be_read_keeps_what_was_known_of_it(open_folder: Path) -> No
 import os, sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
-from wikimcp.authoring.merkle import FileNode
 from wikimcp.authoring.scanning import scan
+from wikimcp.authoring.stamps import UNKNOWN, StampedFolder
 if os.getuid() == 0:
     os.setuid(65534)
-known = {{"shut": FileNode("s" * 64, 1), "closed/x": FileNode("x" * 64, 1)}}
+known = {{
+    "": StampedFolder.of({{"shut": ("s" * 64, UNKNOWN)}}),
+    "closed": StampedFolder.of({{"x": ("x" * 64, UNKNOWN)}}),
+}}
 for files in (known, {{}}):
     found = scan(Path({str(open_folder)!r}), known=files)
-    print(sorted((path, node.sha256[0]) for path, node in found.tree.files() if path != "a"))
+    print(sorted((path, digest[0]) for path, digest in found.tree.files() if path != "a"))
     print([(path, note.code) for path, note in found.notes])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ class Web:
     """The server: ``pages`` by path, each a status, headers and a body or what writes it; ``asked`` paths."""
 
     port: int
+    scheme: str = "http"
     pages: dict[str, tuple[int, Mapping[str, str], bytes | Callable[[Any], None]]] = field(
         default_factory=dict
     )
@@ -35,7 +37,7 @@ class Web:
 
     def url(self, path: str, host: str = "mill.example") -> str:
         """Return the address of a page."""
-        return f"http://{host}:{self.port}{path}"
+        return f"{self.scheme}://{host}:{self.port}{path}"
 
     def rules(self, **given: Any) -> FetchRules:
         """Return rules by which every name leads here, and only this server's address counts as public."""
@@ -52,8 +54,8 @@ class Web:
 
 
 @contextmanager
-def serving() -> Iterator[Web]:
-    """Run the server for a block."""
+def serving(tls: ssl.SSLContext | None = None) -> Iterator[Web]:
+    """Run the server for a block; with ``tls`` over https."""
     web: Web
 
     class Handler(BaseHTTPRequestHandler):
@@ -81,8 +83,18 @@ def serving() -> Iterator[Web]:
         address_family = socket.AF_INET
         daemon_threads = True
 
+        def get_request(self) -> tuple[socket.socket, Any]:
+            connection, address = super().get_request()
+            if tls is None:
+                return connection, address
+            try:
+                return tls.wrap_socket(connection, server_side=True), address
+            except OSError:
+                connection.close()
+                raise
+
     with Server(("127.0.0.1", 0), Handler) as server:
-        web = Web(server.server_address[1])
+        web = Web(server.server_address[1], "https" if tls else "http")
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

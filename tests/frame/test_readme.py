@@ -109,3 +109,19 @@ def test_nobody_is_told_to_install_the_foreign_package() -> None:
         assert not re.search(
             r"(pip|pipx|uv|uvx)[^\n`]*\binstall wikimcp(?!-server)", path.read_text(encoding="utf-8")
         )
+
+
+def test_the_example_of_the_compiled_wiki_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "my-project" / "src" / "mill.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("def grind(): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WIKIMCP_STATE_DIR", str(tmp_path / "state"))
+    exec(compile(_block("python"), "README.md", "exec"), {})  # noqa: S102 - it is what a reader does
+    gaps, score = capsys.readouterr().out.splitlines()
+    assert gaps == "[{'folder': 'src', 'files': 1}]"
+    assert 90 <= float(score) <= 100
+    page = tmp_path / "my-project" / ".wiki" / "concepts" / "when-barley-is-sown.md"
+    assert "status: proposed" in page.read_text()

@@ -1,7 +1,8 @@
 """The authoring profile: the compiled wiki that agents keep, and the verbs that keep its books.
 
 The functions here are the Python API. Each opens the workspace it is told, does what the command of
-that name does, and returns its report; ``to_json()`` of a report is what ``--json`` prints.
+that name does, and returns its report; ``to_json()`` of a report is what ``--json`` prints. Two of them ask
+`wikimcp.app` for an index, where the caller gives nothing else: only there parts are put together.
 """
 
 from __future__ import annotations
@@ -72,13 +73,17 @@ def refresh_wiki(
 def lint_wiki(
     workspace_root: Path | str = ".",
     *,
-    lint: Callable[[Workspace], Report],
+    lint: Callable[[Workspace], Report] | None = None,
     **options: Any,  # noqa: ANN401 - as open_workspace
 ) -> Report:
-    """Check the wiki's health; ``lint`` is `wikimcp.app.lint_wiki`, which puts its index together.
+    """Check the wiki's health; options as of ``open_workspace``. Raises WikimcpError.
 
-    Options as of ``open_workspace``. Raises WikimcpError.
+    ``lint`` stands for `wikimcp.app.lint_wiki`, which puts an index of the wiki together.
     """
+    if lint is None:
+        from wikimcp.app import lint_wiki as composed
+
+        lint = composed
     return lint(open_workspace(workspace_root, **options))
 
 
@@ -119,11 +124,21 @@ def record_insight(
     by: str = "",
     **options: Any,  # noqa: ANN401 - as open_workspace
 ) -> InsightReport:
-    """Keep an insight as a proposed page; citations as evidence need ``verify``. Raises WikimcpError."""
+    """Keep an insight as a proposed page. Raises WikimcpError.
+
+    ``verify`` checks citations among the evidence; without it they are looked up in the wiki itself.
+    """
     from wikimcp.authoring.insight import record_insight as run
 
+    workspace = open_workspace(workspace_root, **options)
+
+    def in_the_wiki(citations: tuple[str, ...]) -> Mapping[str, str]:
+        from wikimcp.app import verify_citations
+
+        return verify_citations(workspace, citations)
+
     return run(
-        open_workspace(workspace_root, **options),
+        workspace,
         title=title,
         content=content,
         category=category,
@@ -131,7 +146,7 @@ def record_insight(
         tags=tags,
         evidence=evidence,
         content_hash=content_hash,
-        verify=verify,
+        verify=verify or in_the_wiki,
         by=by,
     )
 

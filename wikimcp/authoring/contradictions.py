@@ -62,7 +62,8 @@ def contradictions(compiled: Sequence[Compiled]) -> list[Contradiction]:
 
 def for_everybody(found: Iterable[Contradiction], pages: Iterable[Page]) -> list[Contradiction]:
     """Return what may stand in the queue, which everybody reads: no word of a page that is not for all."""
-    seen = {page.path for page in pages if page.listed}
+    found = list(found)
+    seen = {page.path for page in pages if page.listed} if found else set()
     left: list[Contradiction] = []
     for item in found:
         evidence = tuple(place for place in item.evidence if place.page in seen)

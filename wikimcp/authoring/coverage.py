@@ -6,15 +6,16 @@ folder is covered when a page names it, a folder above it, or one of its files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from posixpath import splitext
+from functools import cache
 
 from wikimcp.authoring.manifest import PageEntry
 from wikimcp.authoring.merkle import Tree
 from wikimcp.authoring.symbols import language_of
 
-_TEXTS = frozenset((".md", ".markdown", ".txt", ".rst", ".org", ".adoc", ".html", ".htm", ".pdf", ".docx"))
+_TEXTS = frozenset(("md", "markdown", "txt", "rst", "org", "adoc", "html", "htm", "pdf", "docx"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,14 @@ def gaps(tree: Tree, pages: Iterable[PageEntry], *, profile: str) -> list[Gap]:
         pending.extend((prefix + name, inside or prefix + name in covered) for name in node.folders)
         if inside or any(prefix + name in covered for name in node.files):
             continue
-        count = sum(_speaks(name, profile) for name in node.files)
+        suffixes = Counter(name.rpartition(".")[2] for name in node.files if "." in name)
+        count = sum(number for suffix, number in suffixes.items() if _speaks(suffix.lower(), profile))
         if count:
             found.append(Gap(path or ".", count))
     return sorted(found, key=lambda gap: (-gap.files, gap.folder))
 
 
-def _speaks(name: str, profile: str) -> bool:
-    code, text = bool(language_of(name)), splitext(name)[1].lower() in _TEXTS
+@cache
+def _speaks(suffix: str, profile: str) -> bool:
+    code, text = bool(language_of(f"_.{suffix}")), suffix in _TEXTS
     return code if profile == "codebase" else text if profile == "pkm" else code or text

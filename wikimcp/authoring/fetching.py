@@ -83,13 +83,18 @@ def _translated(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 @dataclass(frozen=True, slots=True)
 class FetchRules:
-    """How far a fetch may go. ``permits`` decides on addresses, ``resolves`` finds them."""
+    """How far a fetch may go. ``permits`` decides on addresses, ``resolves`` finds them.
+
+    ``trusts`` gives the TLS context that certificates are checked by; nothing that an operator or a caller
+    sets leads to any of the three.
+    """
 
     seconds: float = 30.0
     most_bytes: int = MOST_BYTES
     most_redirects: int = _MOST_REDIRECTS
     resolves: Resolver = resolve
     permits: Callable[[str], bool] = is_public
+    trusts: Callable[[], ssl.SSLContext] = ssl.create_default_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,8 @@ def _asked(parts: SplitResult, rules: FetchRules, deadline: float) -> Iterator[h
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     address = _address(host, port, rules, deadline)
-    connection = _Connection(host, port, address, secure=parts.scheme == "https", deadline=deadline)
+    trusts = rules.trusts if parts.scheme == "https" else None
+    connection = _Connection(host, port, address, trusts=trusts, deadline=deadline)
     path = f"{parts.path}?{parts.query}" if parts.query else parts.path
     watch = threading.Timer(max(deadline - time.monotonic(), 0), connection.abort)
     watch.daemon = True
@@ -229,10 +235,18 @@ def _resolved(host: str, port: int, rules: FetchRules, deadline: float) -> Seque
 class _Connection(http.client.HTTPConnection):
     """A connection to the address that was checked, whatever the name of the host resolves to by now."""
 
-    def __init__(self, host: str, port: int, address: str, *, secure: bool, deadline: float) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        address: str,
+        *,
+        trusts: Callable[[], ssl.SSLContext] | None,
+        deadline: float,
+    ) -> None:
         super().__init__(host, port)
         self._address = address
-        self._secure = secure
+        self._trusts = trusts
         self._deadline = deadline
         self._opened: socket.socket | None = None  # also when the response has taken it over
         self.aborted = False
@@ -243,8 +257,8 @@ class _Connection(http.client.HTTPConnection):
         sock = socket.create_connection((self._address, self.port), timeout=remaining)
         self.sock = sock
         self._opened = sock
-        if self._secure:
-            self.sock = ssl.create_default_context().wrap_socket(sock, server_hostname=self.host)
+        if self._trusts is not None:
+            self.sock = self._trusts().wrap_socket(sock, server_hostname=self.host)
             self._opened = self.sock
 
     def abort(self) -> None:

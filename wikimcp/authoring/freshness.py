@@ -68,7 +68,7 @@ def freshness(workspace: Workspace, manifest: Manifest | None, page: Page) -> Fr
         for source in page.head.sources
         if not source.retired and (path := source_path(workspace, page.path, source.resource))
     )
-    folders = {item.path: item.sha256 for item in manifest.directories} if manifest else {}
+    folders = {item.path: item.sha256 for item in manifest.folders} if manifest else {}
     hashes = {path: _hash(workspace, path, folders) for path in dict.fromkeys((*known, *named))}
     gone = tuple(path for path, digest in hashes.items() if digest is None)
     changed = tuple(path for path, was in known.items() if hashes[path] not in (None, was))
@@ -106,7 +106,7 @@ def page_facts(
 
 
 def _recorded(item: AnchorEntry) -> SourceLines:
-    return SourceLines(item.path, item.start, item.end, item.symbol or "")
+    return SourceLines(item.at or item.path, item.start, item.end, item.symbol or "")
 
 
 def _written(workspace: Workspace, page: Page) -> Iterator[SourceLines]:

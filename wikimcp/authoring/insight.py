@@ -1,6 +1,7 @@
 """Keeping an answer: one page, proposed until somebody accepts it, with evidence that was checked.
 
-A page that is there is changed only by who shows that he has read it; who has not gets its text.
+A page that is there is changed only by who shows that he has read it; who has not gets its text. It is found
+by its names, whatever its file is called: no second page comes to be beside it.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from wikimcp import __version__
 from wikimcp.authoring.evidence import checked_evidence
 from wikimcp.authoring.log import add_entry, one_line
 from wikimcp.authoring.okf import RESERVED, Source, body_of, read_head, render_page, set_fields
-from wikimcp.authoring.pages import INDEX, read_page, regenerate_indexes
+from wikimcp.authoring.pages import INDEX, DiskFiles, Files, Page, list_pages, read_page, regenerate_indexes
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import FileChange, Transaction, transaction
-from wikimcp.errors import BadArgument, TooLarge, nearest
+from wikimcp.errors import BadArgument, Conflict, TooLarge, nearest
 
 Category = Literal["decision", "concept", "entity", "question"]
 Verify = Callable[[tuple[str, ...]], Mapping[str, str]]
@@ -95,10 +96,11 @@ def record_insight(
     """
     insight = _checked(title, content, category, description, tags, by)
     workspace.require_wiki()
-    folder, _ = _KINDS[insight.category]
-    path = f"{folder}/{page_stem(insight.title)}.md"
+    path, insight = _placed(DiskFiles(workspace), insight)
     sources = checked_evidence(workspace, path, evidence, verify=verify)
     with transaction(workspace) as change:
+        if (now := _placed(change, insight)[0]) != path:
+            raise Conflict(f"{now} came to have that title just now", hint="Read it before writing.")
         present = change.read_text(path)
         if present is None:
             status, text = "recorded", _new_page(change, insight, sources)
@@ -120,6 +122,47 @@ def record_insight(
         notes=change.notes,
         dry_run=workspace.dry_run,
     )
+
+
+def _placed(files: Files, insight: _Insight) -> tuple[str, _Insight]:
+    """Return where an insight is kept, and the insight under the title that the page there has.
+
+    That is the file of its title, else the page of its category that has that title, alias or id, else a new
+    one. Raises Conflict when the name belongs to pages elsewhere, or to several.
+    """
+    folder, _ = _KINDS[insight.category]
+    path = f"{folder}/{page_stem(insight.title)}.md"
+    if files.read(path) is not None:
+        return path, insight
+    wanted = _folded(insight.title)
+    named = [page for page in list_pages(files) if wanted in _names_of(page)]
+    here = [page for page in named if page.category == folder]
+    if not named:
+        return path, insight
+    if len(here) == 1:
+        return here[0].path, replace(insight, title=here[0].title)
+    pages = " and ".join(page.path for page in named[:3])
+    raise Conflict(
+        f"'{insight.title}' is a name of {pages} already",
+        current=named[0].text if len(named) == 1 else None,
+        content_hash=named[0].content_hash if len(named) == 1 else None,
+        hint="Give the category of that page, edit it, or choose a title that tells the two apart.",
+    )
+
+
+def _names_of(page: Page) -> set[str]:
+    """Return title, aliases and id of a page, folded."""
+    data = page.head.data
+    aliases = [value for key in ("aliases", "alias") for value in _listed(data.get(key))]
+    return {_folded(str(name)) for name in (page.title, data.get("id") or "", *aliases)} - {""}
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _folded(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _write(change: Transaction, path: str, text: str, insight: _Insight, *, expect: str | None) -> None:

@@ -53,11 +53,16 @@ def hash_of(path: Path) -> str | None:
 def state_folder(workspace: Workspace) -> Path:
     """Return the folder of lock and intent, made where it is missing."""
     folder = contained(workspace.wiki_root, STATE_FOLDER)
+    make_state_folder(folder)
+    return folder
+
+
+def make_state_folder(folder: Path) -> None:
+    """Make a folder for locks and unfinished work, which ignores itself in git, where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
         ignore.write_text("*\n", encoding="utf-8")
-    return folder
 
 
 def carry_out(
@@ -87,8 +92,9 @@ def carry_out(
         _drop(folder, made)
         raise _disk_refused(error) from error
     try:
-        for item in replacements:
-            _put(workspace, staging, item)
+        folders = {_put(workspace, staging, item) for item in replacements}
+        for place in sorted(folders):
+            _sync_folder(place)
     except OSError as error:
         _take_back(workspace, folder, changes)
         _drop(folder, made)
@@ -122,13 +128,13 @@ def _redo(workspace: Workspace, folder: Path, item: Replacement) -> str:
         return ""
     if item.after is None:
         if now == item.before:
-            _put(workspace, folder / _STAGED, item)
+            _sync_folder(_put(workspace, folder / _STAGED, item))
             return ""
         return f"{item.path} was to be removed by an interrupted change; it changed since and stays"
     if not staged.is_file() or hash_of(staged) != item.after:
         return f"an interrupted change of {item.path} could not be completed: its text is lost"
     if now == item.before:
-        _put(workspace, folder / _STAGED, item)
+        _sync_folder(_put(workspace, folder / _STAGED, item))
         return ""
     aside = folder / _ASIDE
     aside.mkdir(exist_ok=True)
@@ -138,14 +144,15 @@ def _redo(workspace: Workspace, folder: Path, item: Replacement) -> str:
     return f"{item.path} changed after an interrupted change; the other text is in {other}"
 
 
-def _put(workspace: Workspace, staging: Path, item: Replacement) -> None:
+def _put(workspace: Workspace, staging: Path, item: Replacement) -> Path:
+    """Put one file in its place; returns the folder, which is to be flushed before the change is done."""
     place = workspace.place(Area(item.area), item.path)
     if item.after is None:
         place.unlink(missing_ok=True)
     else:
         place.parent.mkdir(parents=True, exist_ok=True)
         _move(staging / item.staged, place)
-    _sync_folder(place.parent)
+    return place.parent
 
 
 def _move(staged: Path, place: Path) -> None:

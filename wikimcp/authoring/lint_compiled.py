@@ -84,7 +84,7 @@ def _books_findings(workspace: Workspace, report: RefreshReport) -> Iterator[Fin
         line, _ = Places(page.text).of_key("sources") if page else (1, 0)
         yield Finding(CHANGED_SOURCE, path, line, "a source has changed since the page was filed")
     for gap in report.gaps:
-        told = f"no page speaks of {gap.folder!r} ({gap.files} files)"
+        told = f"no page speaks of {gap.folder!r} ({gap.files} file{'' if gap.files == 1 else 's'})"
         yield Finding(GAP, INDEX, 1, told, hint="Write a page that names it among its sources.")
     for change in report.changes:
         if change.area is Area.WIKI and change.path.rpartition("/")[2] == INDEX:

@@ -36,12 +36,16 @@ class PageRewrites:
 
 @dataclass(frozen=True, slots=True)
 class FixReport:
-    """What was repaired, or would be in a dry run: links, anchors, and the files that this changes."""
+    """What was repaired, or would be in a dry run: links, anchors, and the files that this changes.
+
+    ``waiting`` are the pages that keep their wikilinks until they are filed again.
+    """
 
     links: int
     anchors: int
     changes: tuple[FileChange, ...]
     dry_run: bool
+    waiting: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -49,6 +53,7 @@ class FixReport:
             "dry_run": self.dry_run,
             "links": self.links,
             "anchors": self.anchors,
+            "waiting": list(self.waiting),
             "changes": [change.to_json() for change in self.changes],
         }
 
@@ -63,8 +68,9 @@ def fix_wiki(workspace: Workspace, examine: Examine) -> FixReport:
     Raises Conflict when a page is edited meanwhile, WikiError when the disk refuses; nothing is changed then.
     """
     workspace.require_wiki()
-    waiting = _waiting(workspace)
-    rewrites = {path: page for path, page in examine(relative_links).items() if path not in waiting}
+    wanted, stale = examine(relative_links), _waiting(workspace)
+    rewrites = {path: page for path, page in wanted.items() if path not in stale}
+    waiting = tuple(sorted(wanted.keys() & stale))
     tree = scan_sources(workspace).tree
 
     def work(change: Transaction) -> FixReport:
@@ -75,7 +81,7 @@ def fix_wiki(workspace: Workspace, examine: Examine) -> FixReport:
         links = sum(len(page.edits) for page in rewrites.values())
         told = [("Lint", f"{links} wikilinks written as relative links.")] if links else []
         report = refresh_within(change, tree, told=told)
-        return FixReport(links, len(report.reanchored), change.changes, workspace.dry_run)
+        return FixReport(links, len(report.reanchored), change.changes, workspace.dry_run, waiting)
 
     return in_one_change(workspace, work)
 

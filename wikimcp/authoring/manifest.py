@@ -1,14 +1,17 @@
 """The ledger of what was compiled from what: ``.manifest.json`` of the wiki.
 
 Plain entries only; comparing them with the disk is the matter of refreshing. One entry stands on one
-line, so that a version control system shows which of them changed.
+line, and so does each source within its folder, so that a version control system shows which changed.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from json.encoder import encode_basestring
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,7 +20,7 @@ from wikimcp.authoring.writing import Transaction, decoded, read_file
 from wikimcp.errors import WikiError
 
 MANIFEST = ".manifest.json"
-SCHEMA = 1
+SCHEMA = 2
 
 
 class _Entry:
@@ -25,34 +28,25 @@ class _Entry:
 
     __slots__ = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        names: tuple[str, ...] = self.__slots__
-        held = ((name, getattr(self, name)) for name in names)
-        return {name: _plain(value) for name, value in held if value is not None}
-
-    @classmethod
-    def from_json(cls, value: Any) -> Self:  # noqa: ANN401 - checked here
-        """Read the JSON form. Raises pydantic's ValidationError."""
-        return TypeAdapter(cls).validate_python(value)
-
 
 @dataclass(frozen=True, slots=True)
-class SourceEntry(_Entry):
-    """A raw source as compiled: its path relative to the workspace, its content hash and its stamp."""
+class RootEntry(_Entry):
+    """A raw root: its folder, and the hash over all that is in it."""
 
     path: str
     sha256: str
-    size: int
-    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
-class DirectoryEntry(_Entry):
-    """A folder of raw sources: the hash over names and hashes of all that is in it."""
+class FolderEntry(_Entry):
+    """A folder of raw sources relative to the workspace (``.`` is all of it), a node of the Merkle tree.
+
+    ``sha256`` is the hash over all that is in it at any depth, ``files`` those of its own files by name.
+    """
 
     path: str
     sha256: str
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +94,7 @@ class AnchorEntry(_Entry):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All entries. ``directories`` and ``sources`` are the tree of the raw roots.
+    """All entries. ``folders`` are the tree of the raw roots.
 
     ``profile`` and ``raw_roots`` (as ``name=folder``) are those of the workspace it was saved from.
     """
@@ -108,9 +102,8 @@ class Manifest:
     profile: str = "auto"
     compiled_at: str = ""
     raw_roots: tuple[str, ...] = ()
-    roots: tuple[DirectoryEntry, ...] = ()
-    directories: tuple[DirectoryEntry, ...] = ()
-    sources: tuple[SourceEntry, ...] = ()
+    roots: tuple[RootEntry, ...] = ()
+    folders: tuple[FolderEntry, ...] = ()
     pages: tuple[PageEntry, ...] = ()
     anchors: tuple[AnchorEntry, ...] = ()
     schema: int = SCHEMA
@@ -133,18 +126,20 @@ class Manifest:
         broken = f"{MANIFEST} is broken"
         hint = "Restore it from version control, or remove it: the next refresh compiles all anew."
         try:
-            value = json.loads(text)
-        except ValueError as error:
-            raise WikiError(f"{broken}: it is no JSON", hint=hint) from error
-        schema = value.get("schema") if isinstance(value, dict) else None
-        if isinstance(schema, int) and schema != SCHEMA:
-            hint = "Use the version of wikimcp that wrote it, or remove it and refresh."
-            raise WikiError(f"{MANIFEST} is of version {schema}; this one reads version {SCHEMA}", hint=hint)
-        try:
-            return TypeAdapter(cls).validate_python(value)
+            manifest = _adapter().validate_json(text)
+            schema: object = manifest.schema
         except ValidationError as error:
-            where = ".".join(str(part) for part in error.errors()[0]["loc"]) or "schema"
-            raise WikiError(f"{broken} at {where}", hint=hint) from error
+            first = error.errors()[0]
+            if first["type"] == "json_invalid":
+                raise WikiError(f"{broken}: it is no JSON", hint=hint) from error
+            schema = _schema_of(text)
+            if not isinstance(schema, int) or schema == SCHEMA:
+                where = ".".join(str(part) for part in first["loc"]) or "schema"
+                raise WikiError(f"{broken} at {where}", hint=hint) from error
+        if schema == SCHEMA:
+            return manifest
+        hint = "Use the version of wikimcp that wrote it, or remove it and refresh."
+        raise WikiError(f"{MANIFEST} is of version {schema}; this one reads version {SCHEMA}", hint=hint)
 
 
 def load_manifest(workspace: Workspace) -> Manifest | None:
@@ -166,15 +161,26 @@ def save_manifest(change: Transaction, manifest: Manifest) -> bool:
     return change.write(MANIFEST, manifest.to_json(), scanned=False)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a field of an entry
-    return [item.to_json() for item in value] if isinstance(value, tuple) else value
+@cache
+def _adapter() -> TypeAdapter[Manifest]:
+    return TypeAdapter(Manifest)
+
+
+def _schema_of(text: str) -> object:
+    value = json.loads(text)
+    return value.get("schema") if isinstance(value, dict) else None
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - an entry, or what one holds
-    """Return the JSON of an entry as one line; by hand, as there may be many thousands."""
+    """Return the JSON of an entry as one line, but for files; by hand, as there may be many thousands."""
+    if isinstance(value, Mapping):
+        files = (
+            f"\n   {encode_basestring(name)}: {encode_basestring(value[name])}" for name in sorted(value)
+        )
+        return "{" + ",".join(files) + "}"
     if isinstance(value, _Entry):
         names: tuple[str, ...] = value.__slots__
         pairs = ((name, getattr(value, name)) for name in names)

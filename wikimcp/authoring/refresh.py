@@ -9,14 +9,14 @@ reported: stale pages, lines that changed, contradictions, folders without a pag
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wikimcp.authoring.compiling import Moves
 from wikimcp.authoring.coverage import gaps
-from wikimcp.authoring.manifest import DirectoryEntry, Manifest, SourceEntry, manifest_of
-from wikimcp.authoring.merkle import FileNode, Tree, TreeDiff, compare
+from wikimcp.authoring.laps import Laps
+from wikimcp.authoring.manifest import FolderEntry, Manifest, RootEntry, manifest_of
+from wikimcp.authoring.merkle import Tree, TreeDiff, compare
 from wikimcp.authoring.refresh_report import Note, RefreshReport
 from wikimcp.authoring.scanning import Progress, Scanned, ScanRules, scan
 from wikimcp.authoring.stamps import load_stamps, save_stamps
@@ -27,35 +27,34 @@ from wikimcp.errors import WikiError
 
 
 def refresh_wiki(
-    workspace: Workspace, *, full: bool = False, progress: Progress | None = None
+    workspace: Workspace, *, full: bool = False, progress: Progress | None = None, laps: Laps | None = None
 ) -> RefreshReport:
     """Bring the wiki in line with its sources; ``full`` reads and compiles everything again.
 
+    ``laps`` counts its time, for who wants to know more of it than the report tells.
     With ``workspace.dry_run`` nothing is written. Raises WikiError when there is no wiki, its manifest is
     broken or the disk refuses (then nothing was changed), TooLarge for too many sources, Refused for a
     secret, and Conflict when somebody kept writing the same pages.
     """
     workspace.require_wiki()
-    scanned = scan_sources(workspace, full=full, progress=progress)
-    started = time.perf_counter()
+    laps = laps or Laps()
+    scanned = scan_sources(workspace, full=full, progress=progress, laps=laps)
 
-    def refresh(change: Transaction) -> tuple[RefreshReport, float]:
-        return refresh_within(change, scanned.tree, full=full, progress=progress), time.perf_counter()
+    def refresh(change: Transaction) -> RefreshReport:
+        return refresh_within(change, scanned.tree, full=full, progress=progress, laps=laps)
 
-    report, compiled = in_one_change(workspace, refresh)
+    report = in_one_change(workspace, refresh)
+    laps.lap("write")
     if scanned.fresh_stamps and not workspace.dry_run:
-        save_stamps(workspace, scanned.tree)
+        save_stamps(workspace, scanned.stamped)
+        laps.lap("stamps write")
     odd = tuple(Note(path, note.code, note.message, note.line) for path, note in scanned.notes)
-    seconds = {
-        "walk": scanned.walk_seconds,
-        "hash": scanned.hash_seconds,
-        "pages": compiled - started,
-        "write": time.perf_counter() - compiled,
-    }
-    return replace(report, hashed=scanned.hashed, notes=(*odd, *report.notes), seconds=seconds)
+    return replace(report, hashed=scanned.hashed, notes=(*odd, *report.notes), seconds=laps.seconds)
 
 
-def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress | None = None) -> Scanned:
+def scan_sources(
+    workspace: Workspace, *, full: bool = False, progress: Progress | None = None, laps: Laps | None = None
+) -> Scanned:
     """Scan the raw roots and what was staged. What the verbs themselves write is no source.
 
     That goes for the lock of the staging area, too, and for what is not yet complete there.
@@ -72,18 +71,23 @@ def scan_sources(workspace: Workspace, *, full: bool = False, progress: Progress
     staging = workspace.area_root(Area.STAGING)
     if staging.is_dir() and os.path.realpath(staging) == str(staging):
         folders.append(str(Area.STAGING))
+    laps = laps or Laps()
+    known = {} if full else load_stamps(workspace)
+    laps.lap("stamps read")
     return scan(
         workspace.workspace_root,
         folders,
-        known={} if full else load_stamps(workspace),
+        known=known,
         rules=ScanRules(frozenset(left_out), dotless_folders=frozenset({str(Area.STAGING)})),
         progress=progress,
+        laps=laps,
     )
 
 
-def known_tree(manifest: Manifest) -> Tree:
-    """Return the sources as they were at the last refresh."""
-    return Tree.of({entry.path: FileNode(entry.sha256, entry.size) for entry in manifest.sources})
+def known_tree(manifest: Manifest, *, like: Tree | None = None) -> Tree:
+    """Return the sources as they were at the last refresh; ``like`` is a tree that is much the same."""
+    held = {"" if entry.path == "." else entry.path: entry.files for entry in manifest.folders}
+    return Tree.of(held, like=like)
 
 
 def refresh_within(
@@ -95,6 +99,7 @@ def refresh_within(
     told: Sequence[tuple[str, str]] = (),
     full: bool = False,
     progress: Progress | None = None,
+    laps: Laps | None = None,
 ) -> RefreshReport:
     """Refresh the wiki inside of a change, against a scanned tree.
 
@@ -102,9 +107,12 @@ def refresh_within(
     says lie elsewhere; ``told`` are entries of the log (verb, message) that are written along.
     """
     workspace = change.workspace
+    laps = laps or Laps()
     stored = manifest_of(change) or Manifest(profile=workspace.profile)
+    laps.lap("manifest read")
     before = before or stored
-    diff = compare(known_tree(before), tree)
+    diff = compare(known_tree(before, like=tree), tree)
+    laps.lap("tree")
     passed = compile_pages(
         change,
         before,
@@ -113,17 +121,20 @@ def refresh_within(
         moves=Moves({**dict(diff.moved), **(moves or {})}, told=bool(moves)),
         full=full,
         progress=progress,
+        laps=laps,
     )
     first = not before.roots
     worth_telling = bool(diff) or (bool(change.pending()) and not told)
     after = _with_tree(before, workspace, tree) if diff or first else before
     message = _message(diff, passed) if worth_telling else ""
     log = [("Compiled" if first else "Refreshed", message), *told]
-    save_pass(change, stored, after, passed, log=[entry for entry in log if entry[1]])
+    save_pass(change, stored, after, passed, log=[entry for entry in log if entry[1]], laps=laps)
     entries = [item.entry for item in passed.compiled]
     profile = after.profile if workspace.profile == "auto" else workspace.profile
+    without_page = tuple(gaps(tree, entries, profile=profile))
+    laps.lap("gaps")
     return RefreshReport(
-        sources=sum(1 for _ in tree.files()),
+        sources=len(tree),
         pages=len(passed.compiled),
         diff=diff,
         affected=passed.affected,
@@ -131,7 +142,7 @@ def refresh_within(
         anchors=tuple(drift for item in passed.compiled for drift in item.drifts),
         stale=passed.stale,
         contradictions=passed.contradictions,
-        gaps=tuple(gaps(tree, entries, profile=profile)),
+        gaps=without_page,
         notes=passed.notes,
         changes=change.changes,
         first=first,
@@ -140,17 +151,11 @@ def refresh_within(
 
 
 def _with_tree(manifest: Manifest, workspace: Workspace, tree: Tree) -> Manifest:
-    """Return the manifest with another state of the sources; an unchanged one keeps its entry."""
-    known = {entry.path: entry for entry in manifest.sources}
-    sources: list[SourceEntry] = []
-    for path, file in sorted(tree.files(), key=lambda item: item[0]):
-        entry = known.get(path)
-        if entry is None or entry.sha256 != file.sha256:
-            entry = SourceEntry(path, file.sha256, file.size, file.mtime_ns)
-        sources.append(entry)
-    roots = [DirectoryEntry(root.folder, _sha256(tree, root.folder)) for root in workspace.raw_roots]
-    folders = [DirectoryEntry(path or ".", node.sha256) for path, node in sorted(tree.folders.items())]
-    return replace(manifest, roots=tuple(roots), directories=tuple(folders), sources=tuple(sources))
+    """Return the manifest with another state of the sources."""
+    roots = [RootEntry(root.folder, _sha256(tree, root.folder)) for root in workspace.raw_roots]
+    nodes = sorted(tree.folders.items())
+    folders = [FolderEntry(path or ".", node.sha256, node.files) for path, node in nodes]
+    return replace(manifest, roots=tuple(roots), folders=tuple(folders))
 
 
 def _sha256(tree: Tree, folder: str) -> str:

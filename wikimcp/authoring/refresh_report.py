@@ -37,8 +37,7 @@ class RefreshReport:
 
     ``changes`` are the files of the wiki that were written, or would be in a dry run, then with their
     diffs. ``stale`` are pages whose sources changed since they were filed; ``gaps`` are folders without a
-    page. ``hashed`` counts the sources that were read; ``seconds`` are those of the parts: walk, hash,
-    pages, write.
+    page. ``hashed`` counts the sources that were read; ``seconds`` are those of the parts, in their order.
     """
 
     sources: int

@@ -12,13 +12,15 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from wikimcp.authoring import ignoring
 from wikimcp.authoring.ignoring import IgnoreRules
-from wikimcp.authoring.merkle import FileNode, Stamp, Tree
+from wikimcp.authoring.laps import Laps
+from wikimcp.authoring.merkle import Tree
+from wikimcp.authoring.stamps import UNKNOWN, Known, Stamp, Stamped, StampedFolder, at_rest, stamp_of
 from wikimcp.errors import TooLarge, WikiError
 from wikimcp.models import Diagnostic
 from wikimcp.regular_files import NotRegularError, open_regular, read_regular
@@ -52,29 +54,30 @@ class ScanRules:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A tree as it was found. ``hashed`` counts the files that were read; ``notes`` are (path, what is odd).
+    """A tree as it was found, and its files with their stamps.
 
+    ``hashed`` counts the files that were read; ``notes`` are (path, what is odd).
     ``fresh_stamps`` says that a file was met with another stamp than was known, so that keeping the new
     ones pays. Files that were only read again because they had not been at rest do not count: else a scan
     without any change would end in a write.
     """
 
     tree: Tree
+    stamped: Stamped
     hashed: int
     notes: tuple[tuple[str, Diagnostic], ...] = ()
     fresh_stamps: bool = False
-    walk_seconds: float = 0.0
-    hash_seconds: float = 0.0
 
 
 def scan(
     top: Path,
     folders: Sequence[str] = ("",),
     *,
-    known: Mapping[str, FileNode] | None = None,
+    known: Stamped | None = None,
     rules: ScanRules | None = None,
     progress: Progress | None = None,
     now_ns: int | None = None,
+    laps: Laps | None = None,
 ) -> Scanned:
     """Scan folders below ``top`` (empty: all of it); paths are relative to ``top``.
 
@@ -82,19 +85,22 @@ def scan(
     above it leaves it out. ``now_ns`` is the time by which files have to be at rest. Raises WikiError when a
     folder cannot be listed, TooLarge when there are too many files.
     """
-    started = time.perf_counter()
+    laps = laps or Laps()
     scanner = _Scanner(os.path.realpath(top), known or {}, rules or ScanRules(), now_ns or time.time_ns())
     for folder in sorted({"" if folder == "." else folder for folder in folders}):
         scanner.walk(folder)
-    walked = time.perf_counter()
+    laps.lap("walk")
     scanner.hash_files(progress)
+    laps.lap("hash")
+    stamped = scanner.stamped()
+    tree = Tree.of({folder: files.by_name() for folder, files in stamped.items()})
+    laps.lap("tree")
     return Scanned(
-        Tree.of(scanner.files),
+        tree,
+        stamped,
         scanner.hashed,
         tuple(sorted(scanner.notes, key=lambda note: (note[0], note[1].code))),
         scanner.fresh_stamps,
-        walked - started,
-        time.perf_counter() - walked,
     )
 
 
@@ -103,12 +109,14 @@ class _Scanner:
     """One scan: what it has found so far."""
 
     top: str
-    known: Mapping[str, FileNode]
+    known: Stamped
     rules: ScanRules
     now_ns: int
-    files: dict[str, FileNode] = field(default_factory=dict)
+    same: dict[str, StampedFolder] = field(default_factory=dict)
+    held: dict[str, dict[str, Known]] = field(default_factory=dict)
     walked: set[str] = field(default_factory=set)
-    unread: list[str] = field(default_factory=list)
+    unread: list[tuple[str, str, Known | None]] = field(default_factory=list)
+    met: int = 0
     notes: list[tuple[str, Diagnostic]] = field(default_factory=list)
     hashed: int = 0
     fresh_stamps: bool = False
@@ -132,8 +140,10 @@ class _Scanner:
                 continue
             rules = _rules_in(path, real, rules, {entry.name for entry in entries})
             prefix = f"{path}/" if path else ""
+            found: list[tuple[str, Stamp]] = []
             for entry in entries:
-                self.entry(prefix + printable(entry.name), entry, rules, pending)
+                self.entry(prefix + printable(entry.name), entry, rules, pending, found)
+            self.take(path, found)
 
     def rules_above(self, folder: str) -> IgnoreRules:
         """Return the rules of the folders around one that was named; none where they leave it out."""
@@ -151,11 +161,13 @@ class _Scanner:
         entry: os.DirEntry[str],
         rules: IgnoreRules,
         pending: list[tuple[str, str, IgnoreRules]],
+        found: list[tuple[str, Stamp]],
     ) -> None:
-        """Take one entry of a folder."""
+        """Take one entry of a folder: a source is ``found``, a folder is ``pending``."""
+        folder, _, name = path.rpartition("/")
         if path in self.rules.left_out or entry.is_symlink():
             return
-        if entry.name.startswith(".") and path.rpartition("/")[0] in self.rules.dotless_folders:
+        if name.startswith(".") and folder in self.rules.dotless_folders:
             return
         if entry.is_dir(follow_symlinks=False):
             if entry.name not in self.rules.skipped_folders and not rules.ignore(path, folder=True):
@@ -171,68 +183,87 @@ class _Scanner:
             most = self.rules.most_bytes // (1024 * 1024)
             self.note(path, "source_too_large", f"the file is over {most} MiB and no source")
             return
-        if len(self.files) + len(self.unread) >= self.rules.most_files:
+        self.met += 1
+        if self.met > self.rules.most_files:
             raise TooLarge(
                 f"the source roots hold more than {self.rules.most_files:,} files",
                 hint="Name narrower source roots, or leave folders out with a .gitignore.",
             )
-        known = self.known.get(path)
-        if known is not None and known.stamp is not None and known.stamp == Stamp.of(status):
-            self.files[path] = known
-        else:
-            self.unread.append(path)
+        found.append((name, stamp_of(status)))
+
+    def take(self, folder: str, found: Sequence[tuple[str, Stamp]]) -> None:
+        """Take over the files of a folder whose stamps are known; the others wait to be hashed."""
+        packed = self.known.get(folder)
+        if packed is not None and packed.met(found):
+            self.same[folder] = packed
+            return
+        known = packed.files() if packed else {}
+        for name, stamp in found:
+            file = known.get(name)
+            if file is not None and file[1] == stamp:
+                self.keep(folder, name, file)
+            else:
+                self.unread.append((folder, name, file))
 
     def hash_files(self, progress: Progress | None) -> None:
         """Read what waits."""
-        for done, path in enumerate(self.unread):
+        for done, (folder, name, known) in enumerate(self.unread):
             if progress and done % _REPORT_EVERY == 0:
                 progress("hashing", done, len(self.unread))
-            self.hash_file(path)
+            self.hash_file(folder, name, known)
         if progress and self.unread:
             progress("hashing", len(self.unread), len(self.unread))
 
-    def hash_file(self, path: str) -> None:
-        known = self.known.get(path)
+    def hash_file(self, folder: str, name: str, known: Known | None) -> None:
+        path = f"{folder}/{name}" if folder else name
         try:
-            node = self.read(path)
+            file = self.read(path)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
             if error.errno == errno.ELOOP:
                 return  # a link has taken its place
             if known is not None:
-                self.files[path] = known
+                self.keep(folder, name, known)
             self.note(path, "source_unreadable", f"the file cannot be read ({error.strerror})")
             return
-        if node is not None:
+        if file is not None:
             self.hashed += 1
-            self.files[path] = node
-            self.fresh_stamps = self.fresh_stamps or known is None or known.stamp is not None
+            self.keep(folder, name, file)
+            self.fresh_stamps = self.fresh_stamps or known is None or known[1] != UNKNOWN
 
-    def read(self, path: str) -> FileNode | None:
+    def keep(self, folder: str, name: str, file: Known) -> None:
+        self.held.setdefault(folder, {})[name] = file
+
+    def read(self, path: str) -> Known | None:
         """Hash one file; None when it is no regular file any more."""
         try:
             descriptor = open_regular(on_disk(f"{self.top}/{path}"))
         except NotRegularError:
             return None
         try:
-            before = os.fstat(descriptor)
+            before = stamp_of(os.fstat(descriptor))
             digest, size = hashlib.sha256(), 0
             while (data := os.read(descriptor, _BLOCK)) and size <= self.rules.most_bytes:
                 digest.update(data)
                 size += len(data)
-            stamp = Stamp.of(os.fstat(descriptor))
+            stamp = stamp_of(os.fstat(descriptor))
         finally:
             os.close(descriptor)
-        steady = stamp == Stamp.of(before) and stamp.size == size and stamp.at_rest(self.now_ns)
-        return FileNode(digest.hexdigest(), size, stamp.mtime_ns, stamp if steady else None)
+        steady = stamp == before and stamp[0] == size and at_rest(stamp, self.now_ns)
+        return digest.hexdigest(), stamp if steady else UNKNOWN
 
     def keep_below(self, folder: str, error: OSError) -> None:
         """Keep what was known below a folder that cannot be listed."""
-        for path, node in self.known.items():
-            if path.startswith(f"{folder}/"):
-                self.files[path] = node
+        for path, files in self.known.items():
+            if path == folder or path.startswith(f"{folder}/"):
+                self.same[path] = files
         self.note(folder, "source_unreadable", f"the folder cannot be listed ({error.strerror})")
+
+    def stamped(self) -> Stamped:
+        """Return all files that were found."""
+        fresh = {folder: StampedFolder.of(dict(sorted(files.items()))) for folder, files in self.held.items()}
+        return {**self.same, **fresh}
 
     def note(self, path: str, code: str, message: str) -> None:
         self.notes.append((path, Diagnostic(code, message)))

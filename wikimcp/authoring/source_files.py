@@ -40,9 +40,10 @@ class SourceFiles:
 
     def sha256(self, path: str) -> str:
         """Return the hash of a file or folder; empty when there is none."""
-        file = self.tree.file(path)
+        if (digest := self.tree.file(path)) is not None:
+            return digest
         folder = self.tree.folders.get(path)
-        return file.sha256 if file else folder.sha256 if folder else ""
+        return folder.sha256 if folder else ""
 
     def text(self, path: str) -> SourceText | None:
         """Return the lines of a file; None when it is gone, or cannot be read (then it is not ``gone``)."""

@@ -126,7 +126,7 @@ def _with_sources(
 
     report = in_one_change(workspace, change_wiki)
     if scanned.fresh_stamps and not workspace.dry_run:
-        save_stamps(workspace, scanned.tree)
+        save_stamps(workspace, scanned.stamped)
     return report
 
 

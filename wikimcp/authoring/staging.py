@@ -1,7 +1,7 @@
 """The staging area ``raw/ingest``: one folder for each source, complete from the moment it can be seen.
 
-A folder holds the untouched ``source.*``, its ``extract.md`` and ``metadata.json``. It is written under
-a name that nobody looks at and renamed when all of it is on the disk.
+A folder holds the untouched ``source.*``, its ``extract.md`` and ``metadata.json``. It is written in
+``.state/``, which also holds the lock and ignores itself in git, and renamed when all of it is on the disk.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from wikimcp.authoring.workspace import Area, Workspace
+from wikimcp.authoring.intent import make_state_folder
+from wikimcp.authoring.workspace import STATE_FOLDER, Area, Workspace
 from wikimcp.errors import Unavailable, WikiError
 from wikimcp.index.lock import ProcessLock
 
 EXTRACT = "extract.md"
 METADATA = "metadata.json"
-_LOCK = ".lock"
-_UNFINISHED = ".unfinished-"
+_LOCK = "lock"
+_UNFINISHED = "unfinished-"
 _LOCK_SECONDS = 30.0
 _LONGEST_SLUG = 60
 _MOST_METADATA = 1 << 20
@@ -63,13 +64,14 @@ def staging_lock(workspace: Workspace) -> Iterator[Path]:
 
     Raises AccessDenied when it leads out of the workspace, Unavailable when another holds it for long.
     """
-    folder = workspace.place(Area.STAGING, _LOCK).parent
-    lock = ProcessLock(folder / _LOCK)
+    state = workspace.place(Area.STAGING, STATE_FOLDER)
+    folder = workspace.place(Area.STAGING, "x").parent
     try:
-        with lock.hold(timeout=_LOCK_SECONDS) as taken:
+        make_state_folder(state)
+        with ProcessLock(state / _LOCK).hold(timeout=_LOCK_SECONDS) as taken:
             if not taken:
                 raise Unavailable("another ingest is at work here", hint="Try again in a moment.")
-            _drop_unfinished(folder)
+            _drop_unfinished(state)
             yield folder
     except OSError as error:
         raise _refused(error) from error
@@ -89,7 +91,7 @@ def stage(folder: Path, name: str, *, source: bytes, extract: str, metadata: Map
 
     Raises WikiError when the disk refuses; nothing is left of it then.
     """
-    unfinished = folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
+    unfinished = folder / STATE_FOLDER / f"{_UNFINISHED}{secrets.token_hex(8)}"
     try:
         unfinished.mkdir()
         _write(unfinished / str(metadata["file"]), source)
@@ -136,9 +138,9 @@ def _read_metadata(file: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _drop_unfinished(folder: Path) -> None:
+def _drop_unfinished(state: Path) -> None:
     """Remove what ingests that died have left: under the lock nobody is at work on it."""
-    for place in folder.glob(f"{_UNFINISHED}*"):
+    for place in state.glob(f"{_UNFINISHED}*"):
         if not place.is_symlink():
             shutil.rmtree(place, ignore_errors=True)
 

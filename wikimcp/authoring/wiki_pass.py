@@ -21,6 +21,7 @@ from wikimcp.authoring.contradictions import (
     write_queue,
 )
 from wikimcp.authoring.dependents import dependents
+from wikimcp.authoring.laps import Laps
 from wikimcp.authoring.log import add_entry
 from wikimcp.authoring.manifest import Manifest, save_manifest
 from wikimcp.authoring.merkle import Tree
@@ -84,8 +85,10 @@ def compile_pages(
     moves: Moves | None = None,
     full: bool = False,
     progress: Progress | None = None,
+    laps: Laps | None = None,
 ) -> Passed:
     """Compile all pages and plan what is to be written of them, of the indexes and of the queue."""
+    laps = laps or Laps()
     sources = SourceFiles(change.workspace, tree)
     compiler = PageCompiler(change.workspace, sources, manifest, changed=changed, moves=moves, full=full)
     pages = list_pages(change)
@@ -100,11 +103,13 @@ def compile_pages(
             notes.append(Note(page.path, "page_unreadable", fault.message))
             continue
         result = compiler.compile(page)
-        change.write(page.path, result.text, expect=page.content_hash)
+        if result.text != page.text:
+            change.write(page.path, result.text, expect=page.content_hash)
         compiled.append(result)
         notes += [Note(page.path, odd.code, odd.message, odd.line) for odd in result.notes]
     if progress and pages:
         progress("pages", len(pages), len(pages))
+    laps.lap("pages")
     regenerate_indexes(change, pages)  # what was written of them is in no index
     found = contradictions(compiled)
     queued = for_everybody(found, (item.page for item in compiled))
@@ -113,11 +118,18 @@ def compile_pages(
         notes.append(Note(QUEUE, "queue_not_ours", "somebody else's page is in the place of the queue"))
     notes += [Note(where, odd.code, odd.message) for where, odd in sorted(sources.notes.items())]
     concerned = dependents(pages, [item.page.path for item in compiled if item.affected])
+    laps.lap("indexes")
     return Passed(tuple(compiled), tuple(concerned), tuple(found), len(queued), tuple(notes))
 
 
 def save_pass(
-    change: Transaction, stored: Manifest, after: Manifest, passed: Passed, *, log: Iterable[tuple[str, str]]
+    change: Transaction,
+    stored: Manifest,
+    after: Manifest,
+    passed: Passed,
+    *,
+    log: Iterable[tuple[str, str]],
+    laps: Laps,
 ) -> None:
     """Plan the entries of the log (verb, message) and, at the very end, the manifest.
 
@@ -137,12 +149,16 @@ def save_pass(
     )
     for verb, message in log:
         add_entry(change, verb, message)
+    laps.lap("indexes")
     if after != stored:
         save_manifest(change, replace(after, compiled_at=change.workspace.now()))
+    laps.lap("manifest write")
 
 
 def _unreadable(change: Transaction, page: Page) -> WikiError | None:
     """Return why a page cannot be edited without losing a byte of it; None when it can."""
+    if "\ufffd" not in page.text:
+        return None
     try:
         decoded(change.read(page.path) or b"", page.path)
     except WikiError as fault:

@@ -119,8 +119,8 @@ class Workspace:
 
     def place(self, area: Area, path_text: str) -> Path:
         """Return where a file of an area really lies. Raises AccessDenied."""
-        if area is Area.WIKI:
-            return contained(self.wiki_root, path_text)
+        if area is Area.WIKI:  # its root was opened as a real path
+            return _inside(str(self.wiki_root), path_text, lexical(path_text))
         lexical(path_text)
         place = contained(self.workspace_root, f"{area}/{path_text}")
         if not place.is_relative_to(self.workspace_root / str(area)):
@@ -150,21 +150,27 @@ def contained(root: Path, path_text: str) -> Path:
     symbolic link leading out of ``root``.
     """
     parts = lexical(path_text)
-    real_root = os.path.realpath(root)
+    return _inside(os.path.realpath(root), path_text, parts)
+
+
+def _inside(real_root: str, path_text: str, parts: tuple[str, ...]) -> Path:
+    """Return the real path of a name below a folder without links. Raises AccessDenied."""
     try:
-        real = Path(os.path.realpath(os.path.join(real_root, *parts)))
+        real = os.path.realpath(os.path.join(real_root, *parts))
     except (OSError, ValueError) as error:
         raise _refused(path_text, "cannot be followed") from error
-    if not real.is_relative_to(real_root):
+    if real != real_root and not real.startswith(os.path.join(real_root, "")):
         raise _refused(path_text, "leads out of its folder by a symbolic link")
-    return real
+    return Path(real)
 
 
 def lexical(path_text: str) -> tuple[str, ...]:
     """Return the components of a relative path, ``/``-separated. Raises AccessDenied by its words alone."""
     if not path_text.strip() or len(path_text) > _LONGEST_PATH:
         raise _refused(path_text, f"is empty or over {_LONGEST_PATH} characters")
-    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in path_text):
+    if not path_text.isprintable() and any(
+        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in path_text
+    ):
         raise _refused(path_text, "holds control characters")
     if "\\" in path_text or path_text[0] in "/~" or path_text[1:2] == ":":
         raise _refused(path_text, "is absolute, or written with backslashes")

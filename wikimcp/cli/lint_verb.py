@@ -145,6 +145,10 @@ def print_fixed(fixed: FixReport) -> None:
         print(f"  {change.file}")
         if change.diff:
             print_text(change.diff)
+    if fixed.waiting:
+        print("these keep their wikilinks until their sources are read and they are filed again:")
+    for page in fixed.waiting:
+        print(f"  {_clean(page)}")
     print()
 
 
@@ -162,7 +166,8 @@ def print_lines(report: LintReport) -> None:
             print(f"  {_clean(finding.page)}:{finding.line}{column}: {_clean(finding.message)}")
         if len(found) > _MOST_SHOWN:
             print(f"  and {len(found) - _MOST_SHOWN} more; --format json tells all")
-        print(f"  {rule.hint}")
+        for hint in dict.fromkeys(finding.hint or rule.hint for finding in found):
+            print(f"  {hint}")
         print()
     lost = [f"{part.key} -{part.lost:.1f}" for part in report.parts if part.lost >= 0.05]
     print(
