@@ -32,7 +32,7 @@ _NICENESS = 5  # a query yields to calls that are not SPARQL
 _SAVING_NICENESS = 19
 _MOST_OWN = 64 << 20  # bytes of memory that a process which waits may have for itself
 _MOST_WAITING = 2
-_KEPT_SECONDS = 60.0
+_KEPT_SECONDS = 30.0
 _BETWEEN_WORK = 0.005  # seconds in which a query may come, which is served first
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]

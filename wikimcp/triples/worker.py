@@ -21,7 +21,7 @@ from wikimcp.triples.terms import ID
 
 _BEGIN_SECONDS = 10.0  # that no query began: the worker hangs, however much else the machine has to do
 _GRACE = 0.3  # seconds after its limit in which the kernel has ended a query, on a machine that has not
-_LATEST = 0.7  # seconds after the limit, counted from the asking, at which whoever asked is answered
+_LATEST = 0.5  # seconds after the limit, counted from the asking, at which whoever asked is answered
 _MOST_DATA_SETS = 4
 _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
