@@ -11,7 +11,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -25,7 +24,6 @@ _NOT_BARE = re.compile(f'[{_UNPRINTABLE.pattern[1:-1]};=,"|\\[\\]{{}}<>]')
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _FRAME = ("total", "returned", "nextCursor", "notes", "index")
 _DEEPEST = 60
-_SHORT = 120
 
 
 def flatten(text: str) -> str:
@@ -129,21 +127,13 @@ def pairs(data: Mapping[str, Any]) -> str:
 def _value(value: object) -> str:
     """Bare where that is unambiguous, else JSON; always one line."""
     if isinstance(value, str):
-        return _short_text(value) if len(value) <= _SHORT else _text(value)
+        bare = value and not (value[0].isspace() or value[-1].isspace() or _NOT_BARE.search(value))
+        return value if bare else _quoted(value)
     if type(value) is int:
         return str(value)
     if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
         return ",".join(_value(item) for item in value) if value else "[]"
     return _quoted(value)
-
-
-def _text(value: str) -> str:
-    bare = value and not (value[0].isspace() or value[-1].isspace() or _NOT_BARE.search(value))
-    return value if bare else _quoted(value)
-
-
-_short_text = lru_cache(maxsize=4_096)(_text)
-"""Names and ids stand many times in the rows of a graph."""
 
 
 def json_line(value: object) -> str:
