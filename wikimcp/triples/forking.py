@@ -142,7 +142,7 @@ class ForkedQueries:
         _die_with_parent()
         gc.freeze()  # the collector of this process is for its own garbage alone
         gc.enable()
-        if not wire.waiting():  # somebody waits already
+        if not wire.waiting():  # else somebody waits for this one
             self._rehearse()
         with contextlib.suppress(OSError):
             os.nice(_NICENESS)
