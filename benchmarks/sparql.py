@@ -23,7 +23,7 @@ from benchmarks.corpus import titles
 from benchmarks.memory import family, memory_of
 from wikimcp.app import build_service
 from wikimcp.errors import WikimcpError
-from wikimcp.index.triples import TripleProjection
+from wikimcp.index.triples import TripleProjections
 from wikimcp.models import Caller
 from wikimcp.service import WikiService
 from wikimcp.settings import load_settings
@@ -103,7 +103,7 @@ def measure_projection(flags: dict[str, object]) -> None:
     view = service.keeper.reading().view
 
     def project() -> int:
-        projection = TripleProjection(view)
+        projection = TripleProjections().of(view)
         return sum(lines.count(b"\n") for _, lines in projection.lines(list(projection.signatures)))
 
     seconds, triples = timed(project)
@@ -115,7 +115,7 @@ def measure_queries(flags: dict[str, object]) -> None:
     """Print the first query of all, the first after a warm start, and the counts once the worker is warm."""
     service = opened(flags)
     print(f"first query of all: {asked(service, FIRST) * 1000:,.0f} ms")
-    place = TripleProjection(service.keeper.reading().view).place
+    place = TripleProjections().of(service.keeper.reading().view).place
     deadline = time.monotonic() + PATIENCE
     while place is not None and not place.exists() and time.monotonic() < deadline:
         time.sleep(0.1)

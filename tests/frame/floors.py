@@ -57,9 +57,12 @@ SHARED: Mapping[str, frozenset[str]] = {
         {
             "answers",
             "copies",
+            "data_set",
+            "forking",
             "frames",
             "gate",
             "processes",
+            "reach",
             "running",
             "serving",
             "terms",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -147,3 +148,20 @@ def test_lines_are_the_same_in_whatever_order_they_are_asked_for(text: str, offs
         inside = text[offset - 1 : offset + 1] == "\r\n"  # still in the line that this pair ends
         before = text[: offset - 1] if inside else text[:offset]
         assert index.line(offset) == len(re.findall("\r\n|\r|\n", before)) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("abcde", 2),
+        ("a\u2026\u00e9de", 2),
+        ("\u65e5\u672c ab", 3),
+        ("\ud800\u4e00abcd", 3),
+        ("\U00020000", 1),
+    ],
+)
+def test_each_character_of_a_script_without_blanks_is_a_token_and_four_of_the_others(
+    text: str, tokens: int
+) -> None:
+    assert count_tokens(text) == tokens

@@ -14,8 +14,10 @@ import pytest
 
 from tests.index.live_wiki import LiveWiki
 from wikimcp.errors import Ambiguous, BadArgument, NotFound, WikimcpError
+from wikimcp.graph.knowledge import KnowledgeEdge
 from wikimcp.markdown.tokens import count_tokens
 from wikimcp.models import Caller
+from wikimcp.tools.graph_nodes import EdgeRow
 from wikimcp.tools.registry import TOOLS, load
 from wikimcp.tools.rendering import compact_json
 from wikimcp.tools.schemas import input_schema, output_schema
@@ -371,3 +373,9 @@ def test_an_answer_stays_within_the_cap_though_nodes_have_long_names(tmp_path: P
             assert re.search("cut after|left out", str(answer.structured))
     finally:
         wiki.stop()
+
+
+def test_a_count_that_somebody_states_is_shown_only_where_it_is_a_number() -> None:
+    for said, shown in ((3, 3), ("many", None), ([1, 2], None)):
+        edge = KnowledgeEdge("page:a", "page:b", "mentions", ("ai-inferred",), None, {"count": said})
+        assert EdgeRow.of(edge).wire().get("count") == shown

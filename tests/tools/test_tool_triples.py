@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.index.live_wiki import LiveWiki
-from wikimcp.errors import BadArgument, QueryRejected, Unavailable
+from wikimcp.errors import BadArgument, QueryRejected, TimedOut, Unavailable
 from wikimcp.models import Caller
 from wikimcp.tools.answers import answer_tokens
 from wikimcp.tools.contract import Answer
@@ -139,10 +140,49 @@ def test_what_is_refused_comes_with_its_code_and_a_hint(wiki: LiveWiki) -> None:
     assert (caught.value.code, bool(caught.value.hint)) == ("query_rejected", True)
     with pytest.raises(QueryRejected, match="Did you mean wmf:weight"):
         data(wiki, query="SELECT * { ?s wmf:wieght ?o }")
+    with pytest.raises(QueryRejected, match=r"has 1,000,0\d\d characters; at most 20,000"):
+        data(wiki, query=f"SELECT * {{ ?s ?p '{'x' * 1_000_000}' }}")
     with pytest.raises(BadArgument, match="query"):
         data(wiki)
     with pytest.raises(BadArgument):
         data(wiki, query="ASK { }", format="xml")
+
+
+def test_a_long_query_is_run_whole(wiki: LiveWiki) -> None:
+    words = " ".join(f"'a{number}'" for number in range(2_000))
+    query = f"SELECT (COUNT(?x) AS ?n) {{ VALUES ?x {{ {words} }} }} LIMIT 10"
+    assert 10_000 < len(query) < 20_000
+    assert data(wiki, query=query)["rows"] == [[2_000]]
+
+
+@pytest.mark.parametrize(
+    "regex", ["^(a+)+$", "^(a|a?)+(b+)+$", "(.*a){25}", "(?:a{0,900}){0,900}", "^(([a-z])+.)+[A-Z]$"]
+)
+def test_a_regular_expression_made_to_run_away_is_answered_or_refused(wiki: LiveWiki, regex: str) -> None:
+    query = f"SELECT ?t {{ ?p dcterms:title ?t FILTER REGEX(CONCAT(?t, '{'a' * 200}!'), '{regex}') }}"
+    try:
+        assert data(wiki, query=query)["columns"] == ["t"]
+    except (QueryRejected, TimedOut) as error:
+        assert "was stopped" in str(error)
+    assert data(wiki, query="ASK { ?p a wm:Page }")["boolean"] is True
+
+
+def test_a_sidecar_with_more_edges_than_are_read_is_served_with_a_note(tmp_path: Path) -> None:
+    wiki = LiveWiki(tmp_path, watch=False)
+    for number in range(20):
+        wiki.write(f"p{number}.md", f"# Page {number}\n")
+    edges = [{"from": f"p{i % 20}", "to": f"p{i * 7 % 20}", "type": f"r{i % 500}"} for i in range(150_000)]
+    wiki.write("graph/graph.json", json.dumps({"edges": edges}))
+    try:
+        walked = wiki.call("traverse", start_node="p1", max_nodes=3)
+        assert "only the first 100,000 edges are used" in str(walked["notes"])
+        assert walked["nodeCount"] == 3
+        for relation in ("r0", "r499"):
+            query = f"SELECT (COUNT(*) AS ?n) {{ ?a wm:{relation} ?b }}"
+            ends = {(edge["from"], edge["to"]) for edge in edges[:100_000] if edge["type"] == relation}
+            assert wiki.call("sparql_query", query=query)["rows"] == [[len(ends)]]
+    finally:
+        wiki.stop()
 
 
 def test_without_a_triple_store_both_tools_are_off_and_say_why(tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ import pytest
 
 from tests.index.live_wiki import until
 from tests.triples.small_store import LINKS, WAYS, Pages, cells, store_of, way_name
+from wikimcp.triples import frames
 from wikimcp.triples.copies import body_of, body_parts, head_of, read_copy, write_copy
+from wikimcp.triples.data_set import DataSet
+from wikimcp.triples.gate import plan_query
+from wikimcp.triples.pyoxigraph import PyoxigraphEngine
+from wikimcp.triples.rdflib import parse
+from wikimcp.triples.running import answer_of
+from wikimcp.triples.terms import DCTERMS, RDF
 
 TITLES = "SELECT ?t { ?p dcterms:title ?t }"
 EVERYTHING = "SELECT ?s ?p ?o { ?s ?p ?o }"
@@ -70,7 +77,7 @@ def test_a_damaged_copy_is_made_anew(damage: str, forks: bool, tmp_path: Path) -
         case "garbage":
             pages.place.write_bytes(b"\0" * 400)
         case "another format":
-            pages.place.write_bytes(whole.replace(b"triples 1", b"triples 0"))
+            pages.place.write_bytes(whole.replace(b"triples 2", b"triples 1"))
         case "body":
             pages.place.write_bytes(whole[:-40] + bytes(byte ^ 255 for byte in whole[-40:]))
         case "lines":
@@ -84,9 +91,100 @@ def test_a_damaged_copy_is_made_anew(damage: str, forks: bool, tmp_path: Path) -
 
 def test_what_a_body_is_made_of_comes_back() -> None:
     parts = {"a": b"<x:1> <x:2> <x:3> .\n", "b": b""}
-    assert body_parts(body_of(parts, b"lines")) == (parts, b"lines")
+    assert body_parts(body_of(parts, b"lines")) == (parts, b"lines", None)
     with pytest.raises(ValueError, match="no body"):
         body_parts(b"nothing")
+
+
+SECTION = b"<urn:wikimcp:section:a:0>"
+
+
+def test_what_is_said_of_sections_stands_apart_with_all_its_predicates_and_classes() -> None:
+    page = b'<urn:wikimcp:page:a> <x:title> "<urn:wikimcp:section:a:0> <x:no> <x:1> ." .\n'
+    typed = SECTION + f" <{RDF}type> <x:Section> .\n".encode()
+    level = SECTION + b' <x:level> "1" .\n'
+    kept, lines, waiting = body_parts(body_of({}, b"".join((typed, page, level))))
+    assert (kept, lines) == ({}, page)
+    assert waiting is not None
+    assert sorted(waiting.lines().splitlines(keepends=True)) == sorted((level, typed))
+    assert waiting.reach == {("x:level", ""), (f"{RDF}type", "x:Section")}
+
+
+@pytest.mark.parametrize("way", WAYS[::2], ids=way_name)
+def test_what_a_copy_loads_later_is_missing_in_no_answer(way: Way, tmp_path: Path) -> None:
+    """Each query is the first of a worker that has loaded a copy."""
+    pages = Pages(place=tmp_path / "triples")
+    kept(way, pages)
+    with store_of(way[0]) as other:
+        for text in TOUCHING_SECTIONS:
+            with store_of(way[0], forks=way[1]) as store:
+                found = store.query(text, pages, limit=1_000)
+                assert found == other.query(text, Pages(), limit=1_000), text
+                assert found.rows or found.truth or found.turtle
+
+
+TOUCHING_SECTIONS = (
+    EVERYTHING,
+    "SELECT ?h { ?s wm:heading ?h }",
+    "SELECT (COUNT(*) AS ?n) { ?s dcterms:isPartOf <urn:wikimcp:page:Mill> }",
+    "SELECT ?x ?y { ?x wm:linksTo* ?y }",
+    "SELECT ?x ?y { ?x wm:linksTo? ?y }",
+    "SELECT ?x { ?x !wm:linksTo ?y }",
+    "SELECT ?x { ?x (wm:title|^dcterms:isPartOf)/wm:heading ?h }".replace("wm:title", "dcterms:title"),
+    "ASK { <urn:wikimcp:section:Mill:0> ?p ?o }",
+    "SELECT ?p { ?p a wm:Page FILTER EXISTS { ?s dcterms:isPartOf ?p } }",
+    "SELECT ?p { ?p a wm:Page MINUS { ?p a wm:Hub } OPTIONAL { { SELECT ?s ?p { ?s ?of ?p } } } }",
+    "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }",
+    "DESCRIBE <urn:wikimcp:section:Mill:0>",
+    "SELECT ?p ?x { ?p a wm:Page BIND(EXISTS { OPTIONAL { ?p a ?k } { ?s ^dcterms:isPartOf/a ?q } } AS ?x) }",
+    "SELECT ?p { ?p a wm:Page FILTER(1 = 2 || EXISTS { { { ?p a ?k . ?s wm:heading ?h } UNION {} } }) }",
+    "SELECT ?p { ?p a wm:Page FILTER EXISTS { { SELECT ?p { ?s wm:heading ?h ; ?q ?p } } } }",
+    "SELECT ?s { ?s wm:heading+ ?h }",
+    "SELECT ?t { ?s a ?t }",
+)
+
+
+@pytest.mark.parametrize(
+    "modifier",
+    [
+        "} ORDER BY (EXISTS { ?s dcterms:isPartOf|wm:linksTo ?p })",
+        "} ORDER BY (EXISTS { ?s dcterms:isPartOf ?p })",
+        "} GROUP BY ?p HAVING (EXISTS { ?s dcterms:isPartOf ?p })",
+    ],
+)
+def test_patterns_within_modifiers_count_too(modifier: str) -> None:
+    plan = plan_query(
+        f"SELECT ?p {{ ?p a wm:Page {modifier}", parse, has_term=lambda _: True, terms=frozenset
+    )
+    assert plan.reach is None or (f"{DCTERMS}isPartOf", "") in plan.reach
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TITLES,
+        "ASK { ?s a wm:Page }",
+        "SELECT ?p { ?p a wm:Page FILTER NOT EXISTS { ?q wm:linksTo+ ?p } }",
+        "SELECT (COUNT(*) AS ?n) { ?p wm:linksTo/dcterms:title ?t }",
+    ],
+)
+def test_what_touches_no_section_is_answered_before_they_are_loaded(text: str, tmp_path: Path) -> None:
+    pages = Pages(place=tmp_path / "triples")
+    kept(WAYS[0], pages)
+    assert pages.place is not None
+    copy = read_copy(pages.place)
+    assert copy is not None
+    _, lines, waiting = body_parts(copy.body)
+    data = DataSet(PyoxigraphEngine())
+    assert data.change(frames.LOAD, copy.body) and not data.settled
+    request = {"text": text, "limit": 9, "most_bytes": 10_000}
+    before = answer_of(data, request, parse)
+    assert "error" not in before and b"section:" not in lines and waiting is not None
+    assert answer_of(data, {**request, "text": EVERYTHING}, parse) == {"error": "not_loaded"}
+    data.settle()
+    data.plans.clear()
+    assert answer_of(data, request, parse) == before
+    assert len(answer_of(data, {**request, "text": EVERYTHING, "limit": 900}, parse)["rows"]) > 50
 
 
 def test_a_disk_that_refuses_and_a_writer_that_is_at_it_are_no_trouble(tmp_path: Path) -> None:

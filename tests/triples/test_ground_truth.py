@@ -12,9 +12,12 @@ import pytest
 
 from tests.triples.plain_reading import PlainVault
 from wikimcp.app import build_service
+from wikimcp.index.triples import TripleProjections
 from wikimcp.models import Caller
+from wikimcp.ports import TripleLimits
 from wikimcp.service import WikiService
 from wikimcp.settings import load_settings
+from wikimcp.triples.selection import ENGINES, open_triples
 
 ROOT = Path(__file__).parents[2]
 VAULTS = {
@@ -160,6 +163,48 @@ def test_two_hop_neighbours(asked: Asked) -> None:
         found = asked.rows(f"SELECT DISTINCT ?slug {{ {iri} wm:linksTo/wm:linksTo/wm:slug ?slug }}")
         assert {slug for (slug,) in found} == expected
         assert len(found) == len(expected)
+
+
+def test_mentions_are_those_of_the_tools(asked: Asked) -> None:
+    relations = {row["type"]: row["count"] for row in asked.tool("discover_schema")["relationTypes"]}
+    assert relations["mentions"] > 20
+    for relation in ("mentions", "co_mentioned"):
+        count = asked.count(f"SELECT (COUNT(*) AS ?n) {{ ?a wm:{relation} ?b }}")
+        assert count == relations.get(relation, 0)
+    most = asked.rows(
+        "SELECT ?slug (COUNT(?a) AS ?n) { ?a wm:mentions ?b . ?b wm:slug ?slug } "
+        "GROUP BY ?slug ORDER BY DESC(?n) LIMIT 5"
+    )
+    for slug, number in most:
+        found = asked.tool(
+            "traverse",
+            start_node=slug,
+            max_depth=1,
+            include_mentions=True,
+            relations=["mentions"],
+            direction="in",
+            max_nodes=200,
+        )
+        assert found["nodeCount"] - 1 + found["frontier"] == number
+    assert asked.count("SELECT (COUNT(*) AS ?n) { ?a wm:co_mentioned ?a }") == 0
+
+
+def test_both_members_give_equal_rows_of_the_graph(asked: Asked) -> None:
+    """Over the data of the sample vault; the corpus takes the slower member too long."""
+    if len(asked.plain.pages) > 200:
+        pytest.skip("the sample vault is enough")
+    view = asked.service.keeper.reading().view
+    data = TripleProjections().of(view)
+    limits = TripleLimits(seconds=60.0, memory_bytes=1 << 30, most_bytes=10_000_000)
+    answers = []
+    for engine in ENGINES:
+        store = open_triples(limits, engine)
+        assert not isinstance(store, str)
+        answers.append(store.query("SELECT ?a ?p ?b { ?a ?p ?b }", data, limit=50_000))
+        store.close()
+    assert answers[0].rows == answers[1].rows
+    said = {row[1][1].rpartition("#")[2] for row in answers[0].rows if row[1] is not None}
+    assert {"mentions", "linksTo", "level", "tag"} <= said
 
 
 def test_frontmatter_keys_and_types(asked: Asked) -> None:

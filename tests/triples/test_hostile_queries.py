@@ -166,7 +166,7 @@ import sys
 from wikimcp.triples import running
 from wikimcp.triples.pyoxigraph import PyoxigraphEngine
 engine = PyoxigraphEngine()
-running.confine({"seconds": 10.0, "memory_bytes": 1 << 28})
+running.confine(1 << 28)
 try:
     print(list(engine.rows(sys.argv[1], ("s",))))
 except BaseException as error:
@@ -198,6 +198,59 @@ def busy(store: WorkerStore) -> bool:
         return len(children) > 1 and any(child.status() == psutil.STATUS_RUNNING for child in children)
     except psutil.NoSuchProcess:  # one ended just now
         return False
+
+
+def test_a_process_answers_again_and_again_but_not_when_the_data_changed() -> None:
+    with store_of() as store:
+        pages = Pages()
+        store.query(COUNT, pages, limit=1)
+        worker = psutil.Process(store.worker_pid)
+        until(lambda: len(worker.children()) == 2, "one has answered, one waits")
+        known = {child.pid for child in worker.children()}
+        for number in range(20):
+            until(lambda: not busy(store), "it waits again")
+            found = store.query(f"SELECT ?n {{ VALUES ?n {{ {number % 3} }} ?p a wm:Page }}", pages, limit=9)
+            assert cells(found) == [(str(number % 3),)] * 5
+        assert known & {child.pid for child in worker.children()}
+        pages.links["New"] = ("Mill",)
+        assert cells(store.query(COUNT, pages, limit=1)) == [("6",)]
+        assert not known & {child.pid for child in worker.children()}
+
+
+def test_a_process_that_has_become_large_is_not_kept() -> None:
+    with store_of(memory_mb=64) as store:
+        pages = Pages(name="big", links=BIG)
+        store.query(COUNT, pages, limit=1)
+        worker = psutil.Process(store.worker_pid)
+        until(lambda: len(worker.children()) == 2, "one has answered, one waits")
+        text = "x" * 10_000
+        large = (
+            f"SELECT ?t {{ ?a a wm:Page . ?b a wm:Hub BIND(CONCAT('{text}', STR(?a)) AS ?t) }} ORDER BY ?t"
+        )
+        large = large.replace("?b a wm:Hub", "?b wm:linksTo <urn:wikimcp:page:P7>")
+        assert store.query(large, pages, limit=1_000).rows
+        until(lambda: len(worker.children()) == 1, "it is gone, another waits")
+
+
+def test_a_query_that_the_machine_lets_not_begin_is_answered_at_its_limit_and_the_worker_goes_on() -> None:
+    with store_of(seconds=0.2) as store:
+        pages = Pages()
+        store.query(COUNT, pages, limit=1)
+        worker = psutil.Process(store.worker_pid)
+        until(lambda: len(worker.children()) == 2, "one has answered, one waits")
+        stopped = [worker, *worker.children()]
+        for process in stopped:
+            process.suspend()
+        began = time.monotonic()
+        with pytest.raises(TimedOut, match=r"stopped after 0\.2 seconds"):
+            store.query(COUNT, pages, limit=1)
+        assert time.monotonic() - began < 0.2 + 1.0
+        for process in stopped:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+        until(lambda: not busy(store), "the late query is done")
+        assert cells(store.query(COUNT, pages, limit=1)) == [("5",)]
+        assert store.worker_pid == worker.pid
 
 
 def test_a_slow_query_delays_no_other() -> None:
@@ -264,7 +317,7 @@ def test_many_hostile_queries_leave_no_process_thread_or_descriptor_behind() -> 
                 store.query(query, pages, limit=1_000)
         assert (me.num_threads(), me.num_fds()) == before
         worker = psutil.Process(store.worker_pid)
-        until(lambda: len(worker.children()) <= 1, "no query is left but the process for the next")
+        until(lambda: len(worker.children()) <= 2, "no query is left but processes for the next")
         assert not busy(store)
         assert worker.num_threads() == 1
     assert not psutil.pid_exists(worker.pid) or worker.status() == psutil.STATUS_ZOMBIE

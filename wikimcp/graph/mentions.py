@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -156,12 +156,21 @@ class Mentions:
     @cached_property
     def co_mention_edges(self) -> int:
         """How many pairs of nodes stand in one chunk somewhere."""
-        pairs: set[tuple[str, str]] = set()
+        return len(self.pairs())
+
+    def pairs(self, most: int | None = None) -> Collection[tuple[str, str]]:
+        """Return the pairs of nodes that stand in one chunk somewhere, each once; those of the first pages.
+
+        Of each pair the id that sorts first stands first.
+        """
+        pairs: dict[tuple[str, str], None] = {}
         for chunks in self.by_page.values():
             for chunk in chunks:
                 beside = sorted(node for node, _ in chunk.nodes[:MOST_NODES_IN_CHUNK])
-                pairs.update((a, b) for at, a in enumerate(beside) for b in beside[at + 1 :])
-        return len(pairs)
+                pairs.update(dict.fromkeys((a, b) for at, a in enumerate(beside) for b in beside[at + 1 :]))
+            if most is not None and len(pairs) >= most:
+                return list(pairs)[:most]
+        return pairs.keys()
 
 
 def mentions_in(automaton: MentionAutomaton, chunks: Iterable[Sequence[str]]) -> tuple[ChunkMentions, ...]:

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from wikimcp.graph.knowledge import PLAIN_LINKS, KnowledgeGraph, KnowledgeNode
+from wikimcp.graph.mentions import Mentions
 from wikimcp.index.audience_view import View
 from wikimcp.index.catalog import translated
 from wikimcp.index.names import fold
@@ -49,7 +51,10 @@ _PAGE = f"{ID}page:"
 _PAGE_NAME = re.compile(rf"(?:\bpage:|<{_PAGE})([^\s>]+)")
 _ONE_BY_ONE = 200  # pages; more are read from the catalog in one go
 
-PROJECTION_FORMAT = 2
+MOST_MENTION_EDGES = 200_000
+"""Mentions, and as many pairs of nodes, that are said of one wiki."""
+
+PROJECTION_FORMAT = 3
 """Raised when what is said of a wiki changes: copies of the data on disk are of the format that made them."""
 
 
@@ -60,6 +65,22 @@ def knowledge_edges(graph: KnowledgeGraph) -> Iterable[GraphEdge]:
         for edge in graph.edges
         if edge.relation not in PLAIN_LINKS
     ]
+
+
+def mention_edges(graph: KnowledgeGraph, mentions: Mentions) -> Iterator[GraphEdge]:
+    """Yield where pages name nodes and which nodes stand beside each other, of a large wiki the first ones.
+
+    Plain triples can hold no counts; the tools of the knowledge graph give them.
+    """
+    named = (
+        GraphEdge(f"page:{slug}", node, "mentions")
+        for slug in mentions.by_page
+        for node in mentions.named_by(slug)
+    )
+    beside = (GraphEdge(one, other, "co_mentioned") for one, other in mentions.pairs(MOST_MENTION_EDGES))
+    for edge in (*islice(named, MOST_MENTION_EDGES), *beside):
+        if edge.source in graph.nodes and edge.target in graph.nodes:
+            yield edge
 
 
 def nodes_without_page(graph: KnowledgeGraph) -> Iterable[KnowledgeNode]:
@@ -296,9 +317,13 @@ class TripleProjections:
 def _projected(
     view: View, sidecars: ReadSidecars, *, previous: TripleProjection | None = None
 ) -> TripleProjection:
+    def edges() -> Iterable[GraphEdge]:
+        graph = view.graphs.knowledge(sidecars).graph
+        return chain(knowledge_edges(graph), mention_edges(graph, view.graphs.mentions(graph)))
+
     return TripleProjection(
         view,
-        lambda: knowledge_edges(view.graphs.knowledge(sidecars).graph),
+        edges,
         nodes=lambda: nodes_without_page(view.graphs.knowledge(sidecars).graph),
         sidecars=sidecars.mark,
         previous=previous,

@@ -17,6 +17,7 @@ CJK = re.compile(
 )
 """One character of a script that is written without blanks: counted as one token."""
 
+_ASCII = bytes(range(128))
 _LINE_END = re.compile("\r\n|\n|\r")
 _MAX_JUMPS = 8
 
@@ -26,7 +27,10 @@ def count_tokens(text: str) -> int:
     size = len(text)
     if text.isascii():
         return (size + 3) // 4
-    wide = len(CJK.findall(text))
+    others = text.encode("utf-8", "surrogatepass").translate(
+        None, _ASCII
+    )  # a look at each would take longest
+    wide = len(CJK.findall(others.decode("utf-8", "surrogatepass")))
     return wide + (size - wide + 3) // 4
 
 

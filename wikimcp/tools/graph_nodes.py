@@ -135,7 +135,7 @@ class NodeRow(Wire):
     @classmethod
     def of(cls, node: KnowledgeNode) -> Self:
         """Make the row of a node."""
-        return cls.model_construct(**node_facts(node))
+        return cls(**node_facts(node))
 
 
 def node_facts(node: KnowledgeNode) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class EdgeRow(Wire):
     @classmethod
     def of(cls, edge: KnowledgeEdge) -> Self:
         """Make the row of an edge."""
-        return cls.model_construct(
+        return cls(
             source=shown_id(edge.source),
             target=shown_id(edge.target),
             relation=edge.relation,
@@ -190,8 +190,9 @@ class EdgeRow(Wire):
 
 
 def count_of(edge: KnowledgeEdge) -> int | None:
-    """Return how often a mention was found; None for an edge that somebody stated."""
-    return edge.metadata["count"] if edge.relation in MENTIONS and "count" in edge.metadata else None
+    """Return how often a mention was found; None for an edge that somebody stated, if without a number."""
+    count = edge.metadata.get("count") if edge.relation in MENTIONS else None
+    return count if isinstance(count, int) else None
 
 
 def mention_edges(graph: OpenGraph, node: KnowledgeNode, direction: str) -> list[tuple[KnowledgeEdge, str]]:

@@ -116,7 +116,7 @@ def render_frame(result: Result) -> str:
 def row_line(row: Mapping[str, Any]) -> str:
     """Render one row: its first value bare, the others as ``key=value``."""
     (_, first), *rest = row.items()
-    return "; ".join([_value(first), *(f"{key}={_value(value)}" for key, value in rest)])
+    return "; ".join([_value(first), *[f"{key}={_value(value)}" for key, value in rest]])
 
 
 def pairs(data: Mapping[str, Any]) -> str:
@@ -129,6 +129,8 @@ def _value(value: object) -> str:
     if isinstance(value, str):
         bare = value and not (value[0].isspace() or value[-1].isspace() or _NOT_BARE.search(value))
         return value if bare else _quoted(value)
+    if type(value) is int:
+        return str(value)
     if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
         return ",".join(_value(item) for item in value) if value else "[]"
     return _quoted(value)

@@ -16,6 +16,7 @@ from wikimcp.tools.page_rows import IncludeDrafts
 from wikimcp.tools.rendering import boundary, bounded, json_line, json_safe, plain
 from wikimcp.triples.terms import RDF, XSD, shortened
 
+_NEVER_CUT = 1 << 24  # characters: a part of a query is another query; the gate refuses long ones
 _WHOLE = re.compile(r"[+-]?\d{1,15}")
 _MARKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _FRACTIONS = frozenset(("decimal", "double", "float"))
@@ -25,7 +26,7 @@ _NOT_FIXED = "the rows are a part of many; add ORDER BY to fix which ones"
 class SparqlQueryParams(Params):
     """The query and the form of its answer."""
 
-    query: Annotated[str, Field(description="SELECT, ASK, CONSTRUCT or DESCRIBE")]
+    query: Annotated[str, Field(max_length=_NEVER_CUT, description="SELECT, ASK, CONSTRUCT or DESCRIBE")]
     format: Annotated[
         Literal["json", "table"], Field(description="table: plain values; json: SPARQL JSON bindings")
     ] = "table"

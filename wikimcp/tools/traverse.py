@@ -145,16 +145,24 @@ def _edges_among(
 ) -> list[KnowledgeEdge]:
     """Return the edges between the nodes found, each once, those by which they were found first."""
     found = {(edge.source, edge.target, edge.relation): edge for edge in walk.led}
-    for at in walk.depths:
-        for edge, other in _edges_at(opened, at, params, wanted):
-            if other in walk.depths:
+    depths, graph = walk.depths, opened.graph
+    for at in depths:  # a loop of its own: most edges at a node lead elsewhere
+        if params.include_mentions:
+            edges = [edge for edge, other in _edges_at(opened, at, params, wanted) if other in depths]
+        else:
+            out = graph.outgoing(at) if params.direction != "in" else ()
+            into = graph.incoming(at) if params.direction != "out" else ()
+            edges = [edge for edge in out if edge.target in depths]
+            edges += [edge for edge in into if edge.source in depths]
+        for edge in edges:
+            if not wanted or edge.relation in wanted:
                 found.setdefault((edge.source, edge.target, edge.relation), edge)
     return list(found.values())
 
 
 def _row(node: KnowledgeNode, depth: int) -> ReachedNode:
     facts = node_facts(node)
-    return ReachedNode.model_construct(
+    return ReachedNode(
         id=facts["id"],
         name=facts["name"],
         kind=facts["type"],

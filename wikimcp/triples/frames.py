@@ -23,7 +23,9 @@ KEEP = b"K"
 DROP = b"D"
 """Drop what was kept under this key, or a page with all its parts, by its IRI."""
 LOAD = b"L"
-"""Fill the data set, which is empty, with the body of a copy (``copies``)."""
+"""Fill the data set, which is empty, with the body of a copy (``copies``); what may wait is loaded later."""
+SETTLE = b"T"
+"""Load now what waits, of all data sets."""
 SAVE = b"W"
 """Write the data set to a file: 4 bytes of length, the path, the head of the copy.
 
@@ -37,6 +39,8 @@ BEGUN = b"!"
 """The first byte of an answer: from now on the query's time limit counts."""
 ANSWER = b"="
 """The answer of a query that came without a descriptor."""
+IDLE = b"I"
+"""From the process of a query to the worker: it has answered and may be given another."""
 
 
 class Wire(Protocol):
@@ -69,6 +73,10 @@ class SocketWire:
         if payload:
             self._socket.sendall(payload)
 
+    def fileno(self) -> int:
+        """Return the descriptor, for select(2)."""
+        return self._socket.fileno()
+
     def waiting(self, seconds: float = 0.0) -> bool:
         """Whether a frame has come, or the end, within some seconds."""
         return bool(select.select([self._socket], [], [], seconds)[0])
@@ -92,6 +100,10 @@ class SocketWire:
                 raise EOFError
             view = view[count:]
         return kind, bytes(data), descriptors
+
+    def refuse(self) -> None:
+        """Have the other side's sending fail from now on; what it sent before can still be received."""
+        self._socket.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
         """Close the socket."""

@@ -7,10 +7,11 @@ Also places the modifiers by which the order of rows becomes a fixed one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wikimcp.errors import QueryRejected, nearest
+from wikimcp.triples.reach import Reach, reach_of
 from wikimcp.triples.terms import PREFIXES, WM, WMF, XSD
 from wikimcp.triples.tokens import Places, Token, declared_prefixes, tokens_of
 from wikimcp.triples.vocabulary import vocabulary_terms
@@ -27,8 +28,9 @@ _READ_ONLY = "Queries are SELECT, ASK, CONSTRUCT or DESCRIBE over this wiki alon
 class Plan:
     """A query that may run: ``text`` as it goes to the engine, ``kind`` rows, truth or graph.
 
-    ``columns`` are the variables of the rows. Where ``ordered`` is false the text has lost its own LIMIT
-    and OFFSET: ``offset`` and ``length`` (None: all) are to be applied to the sorted rows.
+    ``columns`` are the variables of the rows, ``reach`` is what the query can touch of the data. Where
+    ``ordered`` is false the text has lost its own LIMIT and OFFSET: ``offset`` and ``length`` (None: all) are
+    to be applied to the sorted rows.
     """
 
     text: str
@@ -37,6 +39,7 @@ class Plan:
     ordered: bool = False
     offset: int = 0
     length: int | None = None
+    reach: Reach = None
 
 
 Parser = Callable[[str], Any]
@@ -81,7 +84,8 @@ def plan_query(
     for node in _walk(nodes):
         _check_node(node, tokens, places)
     _check_terms(tokens, places, prefixes, has_term=has_term, terms=terms)
-    return _planned(text, tokens, nodes[-1])
+    plan = _planned(text, tokens, nodes[-1])
+    return replace(plan, reach=reach_of(_walk(nodes[-1]), plan.kind))
 
 
 def _check_depth(tokens: Sequence[Token], places: Places) -> None:

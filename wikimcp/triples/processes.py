@@ -151,18 +151,16 @@ class _AnswerBySocket:
         return bool(self._end.recv(1))
 
     def whole(self, deadline: float) -> bytes | None:
-        """Read to the end."""
-        data = bytearray()
-        while True:
+        """Read until all is there: the process may live on."""
+        data, size = bytearray(), _SIZE.size
+        while len(data) < size or len(data) < size + _SIZE.unpack(data[:size])[0]:
             if not select.select([self._end], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise TimeoutError
             part = self._end.recv(1 << 16)
             if not part:
-                break
+                return None
             data += part
-        size = _SIZE.size
-        complete = len(data) >= size and len(data) == size + _SIZE.unpack(data[:size])[0]
-        return bytes(data[size:]) if complete else None
+        return bytes(data[size:])
 
     def close(self) -> None:
         """Close the socket."""

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from wikimcp.errors import QueryRejected, WikimcpError
 from wikimcp.triples.answers import Row, graph_answer, rows_answer
-from wikimcp.triples.gate import Parser, plan_query
+from wikimcp.triples.gate import Parser, Plan, plan_query
+from wikimcp.triples.reach import Reach
 
 if sys.platform != "win32":
     import resource
@@ -53,13 +54,36 @@ class Engine(Protocol):
         """Return what the engine's own parser has against a text; empty when nothing."""
 
 
-def answer_of(engine: Engine, request: dict[str, Any], parse: Parser) -> dict[str, Any]:
-    """Run the query of a request; returns the answer or the error as JSON holds it."""
-    text = request["text"]
+class Held(Protocol):
+    """A data set, of which a part may not be loaded yet."""
+
+    engine: Engine
+    plans: dict[str, Plan]
+    """By text what passed the gate, as long as the data is the same."""
+
+    def holds(self, reach: Reach) -> bool:
+        """Whether all that a query can touch is loaded."""
+
+    def has_term(self, iri: str) -> bool:
+        """Whether vocabulary or data have this class or property, loaded or not."""
+
+    def terms(self) -> Collection[str]:
+        """Return the classes and properties of vocabulary and data, loaded or not."""
+
+
+_MOST_PLANS = 64
+
+
+def answer_of(data: Held, request: dict[str, Any], parse: Parser) -> dict[str, Any]:
+    """Run the query of a request; returns the answer or the error as JSON holds it.
+
+    The error ``not_loaded`` is for the store: what the query can touch is not all there yet.
+    """
+    engine = data.engine
     try:
-        plan = plan_query(
-            text, lambda query: _parsed(engine, query, parse), has_term=engine.has_term, terms=engine.terms
-        )
+        plan = _plan(data, request["text"], parse)
+        if not data.holds(plan.reach):
+            return {"error": "not_loaded"}
         caps = {"limit": request["limit"], "most_bytes": request["most_bytes"]}
         if plan.kind == "truth":
             return {"kind": "truth", "truth": engine.truth(plan.text)}
@@ -78,6 +102,21 @@ def answer_of(engine: Engine, request: dict[str, Any], parse: Parser) -> dict[st
         return {"error": "query_rejected", "message": message, "hint": ""}
 
 
+def _plan(data: Held, text: str, parse: Parser) -> Plan:
+    plan = data.plans.get(text)
+    if plan is None:
+        plan = plan_query(
+            text,
+            lambda query: _parsed(data.engine, query, parse),
+            has_term=data.has_term,
+            terms=data.terms,
+        )
+        while len(data.plans) >= _MOST_PLANS:
+            del data.plans[next(iter(data.plans))]
+        data.plans[text] = plan
+    return plan
+
+
 def _parsed(engine: Engine, text: str, parse: Parser) -> Any:  # noqa: ANN401 - see gate.Parser
     """Parse for the gate; where that fails, say it in the engine's words if it is more exact."""
     try:
@@ -88,20 +127,31 @@ def _parsed(engine: Engine, text: str, parse: Parser) -> Any:  # noqa: ANN401 - 
         raise
 
 
-def confine(request: dict[str, Any]) -> None:
-    """Bound this process for good: time by the kernel's clock, memory, and no new file or connection."""
+def limit_time(seconds: float) -> None:
+    """Have the kernel's clock end this process after some seconds; 0: not any more."""
     if sys.platform == "win32":
         raise NotImplementedError  # nothing forks there
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, request["seconds"])
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def confine(memory_bytes: int, *, answer: int = -1) -> None:
+    """Bound this process for good: memory, and no new file or connection.
+
+    ``answer`` is a descriptor that was received: its number alone can be taken again when it is closed.
+    """
+    if sys.platform == "win32":
+        raise NotImplementedError  # nothing forks there
     nothing = os.open(os.devnull, os.O_RDWR)
+    while nothing < answer:  # no number below it stays free
+        nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 2)  # an allocator that gives up says so
     os.close(nothing)
     if sys.platform == "linux":
-        most = _address_space() + request["memory_bytes"]
+        most = _address_space() + memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (answer + 1, answer + 1))
 
 
 @contextmanager

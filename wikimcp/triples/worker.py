@@ -19,8 +19,9 @@ from wikimcp.triples.gate import check_text
 from wikimcp.triples.processes import PendingAnswer, Worker
 from wikimcp.triples.terms import ID
 
-_BEGIN_SECONDS = 10.0  # until a query begins, on a machine that has much else to do
+_BEGIN_SECONDS = 10.0  # that no query began: the worker hangs, however much else the machine has to do
 _GRACE = 0.3  # seconds after its limit in which the kernel has ended a query, on a machine that has not
+_LATEST = 0.5  # seconds after the limit, counted from the asking, at which whoever asked is answered
 _MOST_DATA_SETS = 4
 _MOST_AT_ONCE = 4
 _BATCH = 1 << 18  # bytes of lines in one frame
@@ -59,6 +60,7 @@ class WorkerStore:
         self._dropped: Counter[str] = Counter()
         self._copied: dict[str, tuple[str, float]] = {}  # by name: mark of the newest copy, when it was made
         self._saving = 0  # copies that the worker was told to make and has not answered for
+        self._late_since = 0.0  # when the first of the queries was asked that did not begin; 0 when one did
         self._closed = False
         self._trouble = ("", 0.0)
 
@@ -80,11 +82,10 @@ class WorkerStore:
         if not self._places.acquire(timeout=self._limits.seconds):
             raise Unavailable("other queries are running", hint="Ask again in a moment.")
         try:
-            asked = self._hand_over(text, data, limit)
-            try:
-                answer = self._awaited(asked)
-            finally:
-                asked.close()
+            answer = self._asked(text, data, limit)
+            if answer is None:
+                answer = self._asked(text, data, limit, settled=True)
+            assert answer is not None  # nothing waits to be loaded by now
             self._keep_copy(data)
             return answer
         except OSError as error:
@@ -99,7 +100,7 @@ class WorkerStore:
         try:
             with self._mutex:
                 if not self._closed:
-                    self._bring_in_line(self._begin(), data)
+                    self._bring_in_line(self._begin(), data, settled=True)
         except (OSError, EOFError):
             self._condemn()
             return False  # whoever asks is told why
@@ -117,7 +118,15 @@ class WorkerStore:
 
     # Asking
 
-    def _hand_over(self, text: str, data: TripleSet, limit: int) -> PendingAnswer:
+    def _asked(self, text: str, data: TripleSet, limit: int, *, settled: bool = False) -> TripleAnswer | None:
+        """Ask once; None where the query touches what is not loaded yet."""
+        asked = self._hand_over(text, data, limit, settled=settled)
+        try:
+            return self._awaited(asked)
+        finally:
+            asked.close()
+
+    def _hand_over(self, text: str, data: TripleSet, limit: int, *, settled: bool) -> PendingAnswer:
         """Bring the data set in line and send the query; once more with a new worker when this one died."""
         request = {
             "text": text,
@@ -132,7 +141,7 @@ class WorkerStore:
             for attempt in (1, 2):
                 try:
                     worker = self._begin()
-                    self._bring_in_line(worker, data)
+                    self._bring_in_line(worker, data, settled=settled)
                     asked = worker.ask(payload)
                     self._trouble = ("", 0.0)
                     return asked
@@ -142,26 +151,21 @@ class WorkerStore:
                         raise self._broken(error) from error
         raise AssertionError("not reached")
 
-    def _awaited(self, asked: PendingAnswer) -> TripleAnswer:
+    def _awaited(self, asked: PendingAnswer) -> TripleAnswer | None:
         """Read the answer. Where queries have processes the kernel ends them, even when nobody waits."""
         forks, limit = self._way.forks, self._limits.seconds
-        try:
-            if not asked.begun(_BEGIN_SECONDS):
-                if not forks:
-                    self._condemn()
-                raise Unavailable("the query's process ended before it began", hint="Ask again.")
-        except TimeoutError as error:
-            self._condemn()
-            raise self._broken(error) from error
+        latest = time.monotonic() + limit + _LATEST
+        self._await_begin(asked, latest)
         began = time.monotonic()
         try:
-            data = asked.whole(began + limit + (_GRACE if forks else 0.0))
+            data = asked.whole(min(began + limit + _GRACE, latest) if forks else began + limit)
         except TimeoutError:
             if not forks:
                 self._condemn()
             raise self._out_of_time() from None
         if data is not None:
-            return self._answer_of(json.loads(data))
+            answer = json.loads(data)
+            return None if answer.get("error") == "not_loaded" else self._answer_of(answer)
         if not forks:
             self._condemn()  # it died of the query; nobody may take it for alive until the system says so
         if self._closed or (forks and self.worker_pid is None):
@@ -169,6 +173,23 @@ class WorkerStore:
         if time.monotonic() - began >= limit * 0.9:
             raise self._out_of_time()
         raise self._out_of_memory()
+
+    def _await_begin(self, asked: PendingAnswer, latest: float) -> None:
+        """Wait until a query begins. A busy machine may let it wait; a worker where none does is ended."""
+        forks = self._way.forks
+        now = time.monotonic()
+        try:
+            if not asked.begun(latest - now if forks else _BEGIN_SECONDS):
+                if not forks:
+                    self._condemn()
+                raise Unavailable("the query's process ended before it began", hint="Ask again.")
+        except TimeoutError as error:
+            self._late_since = self._late_since or now
+            if forks and time.monotonic() - self._late_since < _BEGIN_SECONDS:
+                raise self._out_of_time() from None
+            self._condemn()
+            raise self._broken(error) from error
+        self._late_since = 0.0
 
     def _answer_of(self, answer: Mapping[str, Any]) -> TripleAnswer:
         match answer.get("error"):
@@ -215,14 +236,21 @@ class WorkerStore:
             self._worker = self._way.start(self._command)
         return self._worker
 
-    def _bring_in_line(self, worker: Worker, data: TripleSet, *, by_copy: bool = True) -> None:
-        """Send what a data set lacks and drop what it has too much; a new one begins with its copy."""
+    def _bring_in_line(
+        self, worker: Worker, data: TripleSet, *, settled: bool = False, by_copy: bool = True
+    ) -> None:
+        """Send what a data set lacks and drop what it has too much; a new one begins with its copy.
+
+        Of a copy only what most queries touch is loaded at once, all of it where it is to be ``settled``.
+        """
         held = self._held.pop(data.name, None)
         if held is None or self._dropped[data.name] > _MOST_DROPS:
             held = None
             self._make_room(worker, data.name)
         if held is not None and held.mark == data.mark:
             self._held[data.name] = held  # the last used stays longest
+            if settled:
+                self._sync(worker, settled=True)
             return
         worker.send(frames.OPEN, data.name.encode())
         copy = read_copy(data.place) if held is None and by_copy and data.place is not None else None
@@ -237,17 +265,23 @@ class WorkerStore:
                 worker.send(frames.OPEN, data.name.encode())
             self._send_changes(worker, data, before)
             held = _Held(data.mark, data.signatures)
-        worker.send(frames.SYNC)
-        kind, failed = worker.receive()
-        while kind == frames.SAVE:  # of a copy that was made before
-            self._saving -= 1
-            kind, failed = worker.receive()
-        if failed:  # the copy is damaged
+        if not self._sync(worker, settled=settled):  # the copy is damaged
             self._bring_in_line(worker, data, by_copy=False)
             return
         if copy is not None:
             self._copied[data.name] = (copy.mark, 0.0)
         self._held[data.name] = held
+
+    def _sync(self, worker: Worker, *, settled: bool) -> bool:
+        """Wait until the worker has done what it was told; False where a copy was damaged."""
+        if settled:
+            worker.send(frames.SETTLE)
+        worker.send(frames.SYNC)
+        kind, failed = worker.receive()
+        while kind == frames.SAVE:  # of a copy that was made before
+            self._saving -= 1
+            kind, failed = worker.receive()
+        return not failed
 
     def _make_room(self, worker: Worker, name: str) -> None:
         while len(self._held) >= _MOST_DATA_SETS:
