@@ -21,8 +21,9 @@ from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.dense_state import ChunkRows, DenseState
 from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.names import PageNames
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.pins import citations_of
-from wikimcp.index.records import PageBody, PageRecord, links_from_cell
+from wikimcp.index.records import PageBody, links_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import IndexDamaged, Stale
 from wikimcp.index.visible import VisiblePages
@@ -149,9 +150,9 @@ class View:
         """Carry the link graph over when only texts changed; None when it must be made anew."""
         if "links" not in previous.__dict__ or previous.snapshot.attachments != self.snapshot.attachments:
             return None
-        old, new = previous.by_rev, self.by_rev
-        gone = {old[rev].slug: old[rev] for rev in old.keys() - new.keys()}
-        come = [new[rev] for rev in new.keys() - old.keys()]
+        went, came = previous._visible.pages.differences(self._visible.pages)
+        gone = {page.slug: page for page in went if page.rev not in self.by_rev}
+        come = [page for page in came if page.rev not in previous.by_rev]
         if len(come) != len(gone) or len(come) > _MOST_INHERITED:
             return None
         if not all(page.slug in gone and same_names(gone[page.slug], page) for page in come):

@@ -26,7 +26,7 @@ from wikimcp.index.health import IndexHealth
 from wikimcp.index.history import GitHistory
 from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, open_ledger, set_aside
 from wikimcp.index.lock import ProcessLock
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.snapshot import Progress, Snapshot
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.index.state import StateDir
@@ -323,7 +323,7 @@ class IndexStore:
             self.vault_trouble = f"{error.message}: its pages are kept as last read"
             return
         skipped = {file.path: file.stamp for file in self._opened.catalog.skipped() if file.stamp}
-        changes = compare(scan, self._snapshot.records, skipped)
+        changes = compare(scan, self._snapshot.records.whole(), skipped)
         self.vault_trouble = changes.degraded
         if scan.attachments != self._snapshot.attachments:
             self._use(self._snapshot.changed(attachments=scan.attachments), ())
@@ -337,7 +337,7 @@ class IndexStore:
             if scan is None or skipped_by_walk(scan, before) == before:
                 return
         writer = self._writer(opened)
-        applied = writer.apply(changes, dict(snapshot.records), scan=scan, progress=report)
+        applied = writer.apply(changes, snapshot.records, scan=scan, progress=report)
         if applied.moved_on or applied.restamped:
             self._use(snapshot_after(applied, snapshot, opened), applied.added)
 
@@ -420,7 +420,7 @@ class IndexStore:
             self.building = Progress()
             self.state.end_progress()
         self._health.heal()
-        self.vault_trouble = compare(scan, snapshot.records).degraded
+        self.vault_trouble = compare(scan, snapshot.records.whole()).degraded
 
     def stop(self) -> None:
         """End a build that is under way at its next batch of files; what was served stays."""
