@@ -8,7 +8,14 @@ import pytest
 
 from tests.tools.small_wiki import page_record
 from wikimcp.index.catalog import Catalog
-from wikimcp.index.page_record import PAGE_COLUMNS, PageRecord, page_from_row, page_row, pages_from_columns
+from wikimcp.index.page_record import (
+    PAGE_COLUMNS,
+    PageRecord,
+    page_from_row,
+    page_row,
+    pages_from_columns,
+    under_own_ids,
+)
 from wikimcp.index.stale import IndexDamaged
 from wikimcp.markdown.identity import derived_id
 
@@ -77,6 +84,7 @@ def test_a_record_that_is_changed_keeps_what_nobody_has_asked_for_yet() -> None:
         own = page.under("b").under_own_id()
         assert own.canonical_id == derived_id("b") and own.title == "Title 3" and own.id_derived
         assert values(own.at_version(9)) == values(own) | {"version": 9}
+        assert [values(made) for made in under_own_ids([page, page])] == [values(page.under_own_id())] * 2
         assert page.canonical_id == "01DECLARED"
 
 

@@ -13,10 +13,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from wikimcp.errors import StateError
 from wikimcp.graph.links import LinkGraph, same_names
 from wikimcp.graph.resolve import LinkTarget
-from wikimcp.index.catalog import translated
+from wikimcp.index.catalog import translated, uncollected
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.dense_state import ChunkRows, DenseState
 from wikimcp.index.graph_tables import GraphTables
@@ -58,7 +60,8 @@ class View:
         self._rows_made: set[str] = set()  # embedders whose chunk rows are of this view already
         # Taken over here and now, so that no chain of old views is kept alive.
         before = previous._visible if previous is not None else None
-        self._visible: VisiblePages = VisiblePages.of(snapshot.visible(audience), before=before)
+        with uncollected():
+            self._visible: VisiblePages = VisiblePages.of(snapshot.visible(audience), before=before)
         self._inherited: LinkGraph | None = None
         # Revs mean the same pages only within one catalog: a rebuilt index counts them anew.
         same = previous is not None and previous.snapshot.catalog is snapshot.catalog
@@ -75,7 +78,11 @@ class View:
         self._bodies = previous._bodies
         self._known_citing = dict(previous.__dict__.get("citing", {}))
         self._chunk_rows = dict(previous._chunk_rows)
-        self._inherited = self._inherited_links(previous)
+        went, came = previous._visible.pages.differences(self._visible.pages)
+        if "_revs" in previous.__dict__:
+            kept = previous._revs[~np.isin(previous._revs, _sorted_revs(went))]
+            self.__dict__["_revs"] = np.sort(np.concatenate((kept, _sorted_revs(came))))
+        self._inherited = self._inherited_links(previous, went, came)
 
     @property
     def pages(self) -> Sequence[PageRecord]:
@@ -91,6 +98,11 @@ class View:
     def by_rev(self) -> Mapping[int, PageRecord]:
         """View pages by rev: a hit on any other is no hit."""
         return self._visible.by_rev
+
+    @cached_property
+    def _revs(self) -> Ids:
+        """The revs of the pages, sorted."""
+        return _sorted_revs(self.pages)
 
     def clashes(self, page: PageRecord) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for each name that the page shares with others."""
@@ -146,11 +158,12 @@ class View:
                 found.setdefault(block.lower(), page.slug)
         return found
 
-    def _inherited_links(self, previous: View) -> LinkGraph | None:
+    def _inherited_links(
+        self, previous: View, went: Sequence[PageRecord], came: Sequence[PageRecord]
+    ) -> LinkGraph | None:
         """Carry the link graph over when only texts changed; None when it must be made anew."""
         if "links" not in previous.__dict__ or previous.snapshot.attachments != self.snapshot.attachments:
             return None
-        went, came = previous._visible.pages.differences(self._visible.pages)
         gone = {page.slug: page for page in went if page.rev not in self.by_rev}
         come = [page for page in came if page.rev not in previous.by_rev]
         if len(come) != len(gone) or len(come) > _MOST_INHERITED:
@@ -243,7 +256,7 @@ class View:
             found = self._chunk_rows.get(name)
             if found is None or found.state is not state or name not in self._rows_made:
                 keys_of = self.snapshot.catalog.chunk_keys
-                found = ChunkRows.of(state, list(self.by_rev), keys_of, before=found)
+                found = ChunkRows.of(state, self._revs, keys_of, before=found)
                 self._chunk_rows[name] = found
                 self._rows_made.add(name)
             return found
@@ -313,6 +326,10 @@ class View:
             return public, None
         both = (public.statistics(), hidden.statistics(self._unlocked))
         return public.under(both), hidden.under(both)
+
+
+def _sorted_revs(pages: Sequence[PageRecord]) -> Ids:
+    return np.sort(np.fromiter((page.rev for page in pages), np.uint64, len(pages)))
 
 
 def _same_blocks(links: LinkGraph, page: PageRecord, body: PageBody) -> bool:

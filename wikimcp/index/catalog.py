@@ -19,6 +19,7 @@ from typing import Any
 
 from wikimcp.errors import StateError
 from wikimcp.index.page_record import (
+    AT_ONCE,
     PAGE_COLUMNS,
     PageRecord,
     Row,
@@ -40,7 +41,6 @@ from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, LinkKind, Se
 FORMAT = 8
 
 _BUSY_SECONDS = 10.0
-_READ_AT_ONCE = 16_384  # revs
 _path = attrgetter("path")
 _CITING = f"""instr(links, '["{LinkKind.CITATION.value}",') > 0"""
 _SCHEMA = f"""
@@ -49,6 +49,7 @@ CREATE TABLE pages ({", ".join(PAGE_COLUMNS)}, PRIMARY KEY (rev));
 CREATE UNIQUE INDEX pages_path ON pages (path);
 CREATE TABLE bodies ({", ".join(BODY_COLUMNS)}, PRIMARY KEY (rev));
 CREATE INDEX bodies_citing ON bodies (rev) WHERE {_CITING};
+CREATE INDEX bodies_keys ON bodies (rev, chunk_keys);
 CREATE TABLE skipped (path TEXT, code TEXT, message TEXT, line INTEGER, mtime_ns, size, inode);
 """
 _PAGE_SQL = f"INSERT INTO pages VALUES ({','.join('?' * len(PAGE_COLUMNS))})"  # nosec B608 # marks only
@@ -160,8 +161,8 @@ class Catalog:
                 meta = self.meta()
                 newest = connection.execute("SELECT max(rev) FROM pages").fetchone()[0] or 0
                 pages: list[PageRecord] = []
-                for first in range(since, newest + 1, _READ_AT_ONCE):
-                    pages += _pages_between(connection, first, first + _READ_AT_ONCE - 1)
+                for first in range(since, newest + 1, AT_ONCE):
+                    pages += _pages_between(connection, first, first + AT_ONCE - 1)
                 revs = [page.rev for page in pages]
                 if since:
                     revs = [rev for (rev,) in connection.execute("SELECT rev FROM pages").fetchall()]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 from wikimcp.index.stale import IndexDamaged
@@ -125,6 +126,8 @@ _SEPARATOR = "\x1e"  # of the values of a column read at once
 _LISTS = ("tags", "aliases", "clusters")
 _NUMBERS = ("rev", "version", "mtime_ns", "size", "inode")
 _FLAGS = ("id_derived", "version_fixed", "conflict_copy")
+AT_ONCE = 1024  # records that are made column by column: as many as stay in a processor's cache
+_FLAG_VALUES = {"0": False, "1": True}
 _FIRST = (
     *(*_NUMBERS, *_FLAGS),
     *("path", "slug", "canonical_id", "content_hash", "withheld", "labels", "copy_of"),
@@ -148,7 +151,11 @@ def page_row(page: PageRecord) -> Row:
 
 def page_from_row(row: Row) -> PageRecord:
     """Rebuild a record from its catalog row."""
-    return _made([[value] for value in row])[0]
+    values = list(row)
+    for at, name in enumerate(_FIRST):
+        if name in _FLAGS:
+            values[at] = _FLAG_VALUES[str(values[at])]
+    return _made([[value] for value in values])[0]
 
 
 def page_columns_sql() -> str:
@@ -169,16 +176,16 @@ def pages_from_columns(row: Row) -> list[PageRecord] | None:
     columns: list[list[Any]] = [str.split(text, _SEPARATOR) for text in texts]
     if any(len(column) != count for column in columns):
         return None
-    for at in range(len(_NUMBERS) + len(_FLAGS)):
+    first_flag = len(_NUMBERS)
+    for at in range(first_flag):
         columns[at] = list(map(int, columns[at]))
+    for at in range(first_flag, first_flag + len(_FLAGS)):
+        columns[at] = list(map(_FLAG_VALUES.__getitem__, columns[at]))
     return _made(columns)
 
 
 def _made(columns: list[list[Any]]) -> list[PageRecord]:
     """Return the records with the values of ``PAGE_COLUMNS``, set column by column: that is quickest."""
-    for name in _FLAGS:
-        at = _FIRST.index(name)
-        columns[at] = list(map(bool, columns[at]))
     at = _FIRST.index("labels")
     columns[at] = [frozenset(json.loads(cell)) if cell else _NO_LABELS for cell in columns[at]]
     made = [object.__new__(PageRecord) for _ in columns[0]]
@@ -198,6 +205,22 @@ def _read_rest(page: _ReadLater, cell: str) -> None:
     except (ValueError, TypeError, LookupError) as error:
         raise IndexDamaged("the index holds what was never written to it") from error
     _REST_SLOT.__set__(page, "")
+
+
+def under_own_ids(pages: Sequence[PageRecord]) -> list[PageRecord]:
+    """Return what ``under_own_id`` gives for each of many pages, in a fraction of the time."""
+    if len(pages) > AT_ONCE:
+        parts = (under_own_ids(pages[at : at + AT_ONCE]) for at in range(0, len(pages), AT_ONCE))
+        return list(chain.from_iterable(parts))
+    if not all(getattr(page, "_rest", "") and page.canonical_id for page in pages):
+        return [page.under_own_id() for page in pages]
+    made = [object.__new__(PageRecord) for _ in pages]
+    id_slot = _SLOTS["canonical_id"]
+    kept = (*(slot for slot in _FIRST_SLOTS if slot is not id_slot), _REST_SLOT)
+    for source, slot in (*zip(kept, kept, strict=True), (id_slot, _DECLARED_SLOT)):
+        deque(map(slot.__set__, made, map(source.__get__, pages)), maxlen=0)
+    deque(map(_SLOTS["id_derived"].__set__, made, repeat(True)), maxlen=0)
+    return made
 
 
 def _derive_id(page: _ReadLater) -> None:

@@ -13,13 +13,13 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import StateError, VaultError
 from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
-from wikimcp.index.catalog import FORMAT, check
+from wikimcp.index.catalog import FORMAT, check, uncollected
 from wikimcp.index.changes import Changes, compare, compare_some, others_there
 from wikimcp.index.folder import IndexFolder, Loaded, OpenLexical
 from wikimcp.index.health import IndexHealth
@@ -317,7 +317,8 @@ class IndexStore:
         assert self._snapshot is not None and self._opened is not None
         began = time.monotonic()
         try:
-            scan = self.adapter.scan()
+            with uncollected():
+                scan = self.adapter.scan()
             self.walk_seconds = time.monotonic() - began
         except VaultError as error:
             self.vault_trouble = f"{error.message}: its pages are kept as last read"
@@ -344,11 +345,7 @@ class IndexStore:
     def _writer(self, opened: IndexFolder) -> IndexWriter:
         if self._ledger is None:
             self._ledger = open_ledger(self.state)
-        if self._snapshot is not None:
-            self._ledger.seed(
-                Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
-                for r in self._snapshot.records.values()
-            )
+        self._ledger.seed(_entries(self._snapshot))
         return IndexWriter(
             adapter=self.adapter,
             folder=opened,
@@ -440,3 +437,10 @@ class IndexStore:
         ledger, self._ledger = self._ledger, None
         if ledger is not None:
             ledger.close()
+
+
+def _entries(snapshot: Snapshot | None) -> Iterator[Entry]:
+    """Yield what a snapshot knows for a new ledger; no page is looked at before the first is asked for."""
+    for page in snapshot.records.values() if snapshot is not None else ():
+        declared = "" if page.id_derived else page.canonical_id
+        yield Entry(page.path, declared, page.content_hash, page.version, False)

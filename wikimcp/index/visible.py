@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from operator import attrgetter
 
-from wikimcp.index.page_record import PageRecord
+from wikimcp.index.page_record import PageRecord, under_own_ids
 from wikimcp.layers import Layered, PathOrder
 from wikimcp.models import Diagnostic
 
@@ -38,10 +37,14 @@ class _Claims:
             _gathered((record.copy_of, record.path) for record in records if record.copy_of),
         )
 
+    def without_id(self) -> set[str]:
+        """Return the paths of pages that declare an id which another has."""
+        return {path for claim in self.ids.values() if not isinstance(claim, str) for path in claim[1:]}
+
     def odd(self) -> set[str]:
-        """Return the paths of pages that may be seen otherwise than they are recorded."""
-        claims = chain(self.slugs.values(), self.ids.values())
-        found = {path for claim in claims if not isinstance(claim, str) for path in claim[1:]}
+        """Return the paths of pages that may be seen otherwise than they are recorded, but for their id."""
+        slugs = self.slugs.values()
+        found = {path for claim in slugs if not isinstance(claim, str) for path in claim[1:]}
         return found.union(*map(_claimants, self.copies.values()))
 
 
@@ -117,12 +120,20 @@ class VisiblePages:
             if len(went) <= _MOST_CARRIED and len(come) <= _MOST_CARRIED:
                 return before._carried(ordered, went, come)
         claims = _Claims.of(ordered)
-        odd = claims.odd()
-        paths = {record.path for record in ordered} if odd else set()
-        pages = [_as_seen(r, claims, paths) if r.path in odd else r for r in ordered]
-        recorded = {r.path: r for r, page in zip(ordered, pages, strict=True) if r is not page}
-        order = ordered if not recorded else PathOrder.of(pages)
-        return cls(ordered, order, _Tables.of(pages, recorded), claims)
+        recorded = {record.path: record for record in ordered}
+        odd, without_id = claims.odd(), claims.without_id()
+        alike = without_id - odd
+        seen = {page.path: page for page in under_own_ids([r for r in ordered if r.path in alike])}
+        seen |= {path: _as_seen(recorded[path], claims, recorded) for path in odd}
+        if not seen:
+            return cls(ordered, ordered, _Tables.of(ordered, {}), claims)
+        pages = [seen.get(record.path, record) for record in ordered]
+        return cls(
+            ordered,
+            PathOrder.of(pages),
+            _Tables.of(pages, {path: recorded[path] for path in seen}),
+            claims,
+        )
 
     def _carried(
         self, records: PathOrder[PageRecord], went: Sequence[PageRecord], come: Sequence[PageRecord]
@@ -205,8 +216,12 @@ def _claimants(claim: _Claim) -> tuple[str, ...]:
 
 def _gathered(pairs: Iterable[tuple[str, str]]) -> Layered[str, _Claim]:
     """Return who claims what, of (name, path) in order of the paths."""
-    table: dict[str, _Claim] = {}
-    for name, path in pairs:
+    found = list(pairs)
+    table: dict[str, _Claim] = dict(found)
+    if len(table) == len(found):
+        return Layered(table)
+    table = {}
+    for name, path in found:
         known = table.setdefault(name, path)
         if known is not path:
             table[name] = (*_claimants(known), path)
