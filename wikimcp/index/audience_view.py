@@ -39,6 +39,7 @@ _BLOCK_LINK = f'["{LinkKind.BLOCK.value}",'
 _MOST_OUTLINES = 4_000  # pages whose outlines are kept, about 2 kB each
 _MOST_BODIES = 512
 _MOST_INHERITED = 200  # edited pages
+_MOST_CONCERNED = 3_000  # pages whose links may lead elsewhere; with more, all are resolved anew
 
 
 class View:
@@ -161,20 +162,38 @@ class View:
     def _inherited_links(
         self, previous: View, went: Sequence[PageRecord], came: Sequence[PageRecord]
     ) -> LinkGraph | None:
-        """Carry the link graph over when only texts changed; None when it must be made anew."""
-        if "links" not in previous.__dict__ or previous.snapshot.attachments != self.snapshot.attachments:
+        """Carry the link graph over an edit; None when it must be made anew."""
+        before: LinkGraph | None = previous.__dict__.get("links", previous._inherited)
+        if before is None or previous.snapshot.attachments != self.snapshot.attachments:
             return None
-        gone = {page.slug: page for page in went if page.rev not in self.by_rev}
-        come = [page for page in came if page.rev not in previous.by_rev]
-        if len(come) != len(gone) or len(come) > _MOST_INHERITED:
+        old, new = {page.slug: page for page in went}, {page.slug: page for page in came}
+        same = {slug for slug in old.keys() & new.keys() if same_names(old[slug], new[slug])}
+        gone = [page for slug, page in old.items() if slug not in same]
+        come = [page for slug, page in new.items() if slug not in same]
+        edited = [page for page in came if page.rev not in previous.by_rev]
+        if len(edited) > _MOST_INHERITED or ((gone or come) and before.resolver.blocks is not None):
             return None
-        if not all(page.slug in gone and same_names(gone[page.slug], page) for page in come):
+        bodies = [(page, self.snapshot.catalog.body(page.rev)) for page in edited]
+        read = {page: body for page, body in bodies if body is not None}
+        if len(read) < len(bodies) or not all(_same_blocks(before, *item) for item in read.items()):
             return None
-        bodies = {page: self.snapshot.catalog.body(page.rev) for page in come}
-        read = {page: body for page, body in bodies.items() if body is not None}
-        if len(read) < len(bodies) or not all(_same_blocks(previous.links, *item) for item in read.items()):
+        concerned = before.concerned((*gone, *come)) if gone or come else set()
+        others = {page.slug: page for page in (*come, *map(self._visible.by_slug.get, concerned)) if page}
+        found = self._links_of([page for page in others.values() if page not in read])
+        if found is None:
             return None
-        return previous.links.updated({page: body.links for page, body in read.items()})
+        edits = {**found, **{page: body.links for page, body in read.items()}}
+        return before.updated(edits, gone=gone, come=come)
+
+    def _links_of(self, pages: Sequence[PageRecord]) -> dict[PageRecord, tuple[Link, ...]] | None:
+        """Return the links of some pages; None where there are too many, or one is no longer there."""
+        if len(pages) > _MOST_CONCERNED:
+            return None
+        cells = self.snapshot.catalog.body_cells(("links",), [page.rev for page in pages])
+        if len(cells) < len(pages):
+            return None
+        with translated():
+            return {page: links_from_cell(cells[page.rev][0]) for page in pages}
 
     @cached_property
     def frontmatters(self) -> Mapping[int, Mapping[str, Any]]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from wikimcp.citations.anchors import SourceRoots
 from wikimcp.errors import StateError, VaultError
 from wikimcp.index.build import fill, snapshot_after, snapshot_loaded
-from wikimcp.index.catalog import FORMAT, check, uncollected
+from wikimcp.index.catalog import FORMAT, check
 from wikimcp.index.changes import Changes, compare, compare_some, others_there
 from wikimcp.index.folder import IndexFolder, Loaded, OpenLexical
 from wikimcp.index.health import IndexHealth
@@ -317,8 +317,7 @@ class IndexStore:
         assert self._snapshot is not None and self._opened is not None
         began = time.monotonic()
         try:
-            with uncollected():
-                scan = self.adapter.scan()
+            scan = self.adapter.scan()
             self.walk_seconds = time.monotonic() - began
         except VaultError as error:
             self.vault_trouble = f"{error.message}: its pages are kept as last read"
