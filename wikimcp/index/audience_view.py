@@ -13,14 +13,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from wikimcp.errors import StateError
 from wikimcp.graph.links import LinkGraph, same_names
 from wikimcp.graph.resolve import LinkTarget
 from wikimcp.index.catalog import translated, uncollected
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
-from wikimcp.index.dense_state import ChunkRows, DenseState
+from wikimcp.index.dense_state import ChunkRows, DenseState, revs_after, revs_of
 from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.names import PageNames
 from wikimcp.index.page_record import PageRecord
@@ -81,8 +79,7 @@ class View:
         self._chunk_rows = dict(previous._chunk_rows)
         went, came = previous._visible.pages.differences(self._visible.pages)
         if "_revs" in previous.__dict__:
-            kept = previous._revs[~np.isin(previous._revs, _sorted_revs(went))]
-            self.__dict__["_revs"] = np.sort(np.concatenate((kept, _sorted_revs(came))))
+            self.__dict__["_revs"] = revs_after(previous._revs, went, came)
         self._inherited = self._inherited_links(previous, went, came)
 
     @property
@@ -103,7 +100,7 @@ class View:
     @cached_property
     def _revs(self) -> Ids:
         """The revs of the pages, sorted."""
-        return _sorted_revs(self.pages)
+        return revs_of(self.pages)
 
     def clashes(self, page: PageRecord) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for each name that the page shares with others."""
@@ -345,10 +342,6 @@ class View:
             return public, None
         both = (public.statistics(), hidden.statistics(self._unlocked))
         return public.under(both), hidden.under(both)
-
-
-def _sorted_revs(pages: Sequence[PageRecord]) -> Ids:
-    return np.sort(np.fromiter((page.rev for page in pages), np.uint64, len(pages)))
 
 
 def _same_blocks(links: LinkGraph, page: PageRecord, body: PageBody) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.vectors import VectorFile
 from wikimcp.ports import DenseIndex, Embedder, Ids, TokenEmbedder, Vectors
 from wikimcp.retrieval.late import LATE_DIMENSIONS, QueryTokens, late_scores, query_tokens
@@ -220,6 +221,11 @@ class ChunkRows:
             self.__dict__["_by_row"] = _inserted(ids[stays], rows[stays], added, self.rows[fresh])
 
     @property
+    def revs(self) -> Ids:
+        """The revs of the pages, sorted."""
+        return self._revs
+
+    @property
     def total(self) -> int:
         """Number of chunks."""
         return len(self.rows)
@@ -350,6 +356,17 @@ class ChunkRows:
             starts, ends = tokens.bounds(rows[known])
             scores[known] = late_scores(query, tokens.flat, starts, ends)
         return scores
+
+
+def revs_of(pages: Collection[PageRecord]) -> Ids:
+    """Return the revs of pages, sorted."""
+    return np.sort(np.fromiter((page.rev for page in pages), np.uint64, len(pages)))
+
+
+def revs_after(revs: Ids, went: Collection[PageRecord], came: Collection[PageRecord]) -> Ids:
+    """Return sorted revs without those of some pages, then with those of others."""
+    kept = revs[~np.isin(revs, revs_of(went))]
+    return np.sort(np.concatenate((kept, revs_of(came))))
 
 
 def _inserted(ids: Ids, rows: Rows, more_ids: Ids, more_rows: Rows) -> tuple[Ids, Rows]:

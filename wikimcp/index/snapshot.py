@@ -66,6 +66,7 @@ class Snapshot:
         self.sidecars = sidecars or SidecarFiles()
         self.moves: Mapping[str, str] = moves or {}
         self._visible: dict[Audience, PathOrder[PageRecord]] = {}
+        self._embedded: dict[bool, PathOrder[PageRecord]] = {}
 
     def changed(
         self,
@@ -83,6 +84,9 @@ class Snapshot:
         for audience, visible in list(self._visible.items())[:_MOST_CARRIED]:
             shown = [record for record in come if may_see(audience, record)]
             after._visible[audience] = visible.changed(gone=gone, come=shown)
+        for drafts, pages in self._embedded.items():
+            shown = [record for record in come if drafts or not record.withheld]
+            after._embedded[drafts] = pages.changed(gone=gone, come=shown)
         return after
 
     def without(self, paths: Collection[str]) -> Snapshot:
@@ -115,6 +119,14 @@ class Snapshot:
         if found is None:
             found = PathOrder.of(record for record in self.records.values() if may_see(audience, record))
             self._visible[audience] = found
+        return found
+
+    def embedded(self, *, drafts: bool) -> PathOrder[PageRecord]:
+        """Return the pages that have vectors, by path; withheld ones too where there are drafts."""
+        found = self._embedded.get(drafts)
+        if found is None:
+            found = PathOrder.of(r for r in self.records.values() if drafts or not r.withheld)
+            self._embedded[drafts] = found
         return found
 
     def withheld_count(self) -> int:
