@@ -71,7 +71,9 @@ class Layered(Mapping[K, V]):
 
     def get(self, key: K, /, default: Any = None) -> Any:
         """Return the value of a key, ``default`` where it is not there."""
-        found = _held(self._base, self._layer, key)
+        found = self._layer.get(key, _UNKNOWN)  # not by _held: this is called for every hit of a search
+        if found is _UNKNOWN:
+            return self._base.get(key, default)
         return default if found is _GONE else found
 
     def __contains__(self, key: object) -> bool:
