@@ -16,7 +16,7 @@ PACKAGE = "wikimcp"
 
 FLOORS: Mapping[str, int] = {
     "errors": 0,
-    **dict.fromkeys(("models", "config_text", "regular_files"), 1),
+    **dict.fromkeys(("models", "config_text", "regular_files", "layers"), 1),
     **dict.fromkeys(("ports", "setting_groups", "vault_places"), 2),
     **dict.fromkeys(("markdown", "settings"), 3),
     **dict.fromkeys(

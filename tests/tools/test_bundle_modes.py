@@ -10,6 +10,7 @@ import pytest
 
 from tests.tools.bundle_wiki import SAMPLE_VAULT, BundleWiki, check_bundle, wiki_of
 from wikimcp.app import build_service
+from wikimcp.layers import PathOrder
 from wikimcp.models import ANONYMOUS, Caller
 from wikimcp.settings import load_settings
 from wikimcp.tools.contract import ToolContext
@@ -83,7 +84,7 @@ def embed_some(wiki: BundleWiki, pages: int) -> None:
     snapshot, floor = keeper.store.snapshot, keeper.floor
     assert snapshot is not None
     assert floor is not None
-    some = snapshot.visible(ANONYMOUS)[:pages]
+    some = PathOrder.of(snapshot.visible(ANONYMOUS)[:pages])
     with floor.lock.hold(timeout=10) as mine:
         assert mine
         floor.grow(snapshot, keeper.store.adapter, some, stop=threading.Event())

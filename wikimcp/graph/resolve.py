@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote
 
+from wikimcp.layers import Layered
 from wikimcp.models import Link, LinkKind
 
 _SUFFIX = re.compile(r"\.(md|markdown)$", re.IGNORECASE)
 _PAGE_SUFFIX = re.compile(r"\.(md|markdown|org)$", re.IGNORECASE)
 _UNSEEN = re.compile("[\u200b\u200e\u200f\u2060\u202a-\u202e\ufeff\u00ad]")
-_FOLDER_PAGES = ("index", "README", "_index", "readme")
+FOLDER_PAGES = ("index", "README", "_index", "readme")
 _DASHES = re.compile(r"[\s_\-]+")
+
+
+_TABLES = (
+    *("path", "slug as path", "folded path", "folded slug"),
+    *("stem", "folded stem", "alias", "slug", "title"),
+)
 
 
 class LinkTarget(Protocol):
@@ -80,19 +88,12 @@ def slug_form(name: str) -> str:
     return _DASHES.sub("-", fold(name)).strip("-")
 
 
-@dataclass(slots=True)
-class _Names:
-    """Pages by one kind of name; each list is kept in order of path length, then path."""
-
-    table: dict[str, list[LinkTarget]] = field(default_factory=dict)
-
-    def add(self, key: str, page: LinkTarget) -> None:
-        if key:
-            self.table.setdefault(key, []).append(page)
+_Pages = tuple[LinkTarget, ...]  # in order of depth, then path
+_Table = Layered[str, _Pages]
 
 
 class LinkResolver:
-    """Resolves links among a fixed set of pages, attachments and blocks.
+    """Resolves links among a fixed set of pages, attachments and blocks; ``updated`` makes the next.
 
     ``blocks`` are the slugs of pages by the ids (lower case) of blocks in them; None when no page refers
     to a block, so that nobody had to gather them.
@@ -105,35 +106,67 @@ class LinkResolver:
         *,
         blocks: Mapping[str, str] | None = None,
     ) -> None:
+        tables: dict[str, dict[str, list[LinkTarget]]] = {name: {} for name in _TABLES}
+        for page in sorted((page for page in pages if not page.conflict_copy), key=_order):
+            for table, key in _entries(page):
+                tables[table].setdefault(key, []).append(page)
+        self._take(
+            {name: Layered({key: tuple(found) for key, found in t.items()}) for name, t in tables.items()}
+        )
         self.blocks = blocks
-        targets = sorted((p for p in pages if not p.conflict_copy), key=lambda p: (p.path.count("/"), p.path))
-        self._exact: dict[str, LinkTarget] = {}
-        self._folded, self._stems, self._folded_stems = _Names(), _Names(), _Names()
-        self._aliases, self._slugs, self._titles = _Names(), _Names(), _Names()
-        for page in targets:
-            bare = _PAGE_SUFFIX.sub("", page.path)
-            stem = bare.rsplit("/", 1)[-1]
-            self._exact.setdefault(bare, page)
-            self._folded.add(fold(bare), page)
-            self._stems.add(stem, page)
-            self._folded_stems.add(fold(stem), page)
-            self._slugs.add(slug_form(stem), page)
-            for alias in page.aliases:
-                self._aliases.add(fold(alias), page)
-            if page.title_explicit:
-                self._titles.add(fold(page.title), page)
-        for page in targets:  # a name that is no path, as some dialects give; paths come first
-            bare = _PAGE_SUFFIX.sub("", page.path)
-            if page.slug != bare:
-                self._exact.setdefault(page.slug, page)
-                self._folded.add(fold(page.slug), page)
-            if page.path.lower().endswith(".org"):
-                self._exact.setdefault(page.path, page)
         self._files = frozenset(attachments)
         self._file_names: dict[str, list[str]] = {}
         for path in sorted(self._files, key=lambda p: (p.count("/"), p)):
             self._file_names.setdefault(fold(path.rsplit("/", 1)[-1]), []).append(path)
         self._memo: dict[tuple[bool, str, str], Resolution] = {}
+
+    def _take(self, tables: Mapping[str, _Table]) -> None:
+        self._tables = tables
+        self._paths, self._slugs_as_paths = tables["path"], tables["slug as path"]
+        self._folded_paths, self._folded_slugs = tables["folded path"], tables["folded slug"]
+        self._stems, self._folded_stems = tables["stem"], tables["folded stem"]
+        self._aliases, self._slugs, self._titles = tables["alias"], tables["slug"], tables["title"]
+
+    def updated(self, gone: Iterable[LinkTarget], come: Iterable[LinkTarget]) -> LinkResolver:
+        """Return the resolver after some pages went and others came, of the same attachments and blocks."""
+        changes: dict[str, dict[str, list[LinkTarget]]] = {name: {} for name in _TABLES}
+
+        def pages_of(table: str, key: str) -> list[LinkTarget]:
+            return changes[table].setdefault(key, list(self._tables[table].get(key, ())))
+
+        for page in gone:
+            for table, key in set(_entries(page)) if not page.conflict_copy else ():
+                found = pages_of(table, key)
+                found[:] = [other for other in found if other.path != page.path]
+        for page in come:
+            for table, key in _entries(page) if not page.conflict_copy else ():
+                pages_of(table, key).append(page)
+        after = copy(self)
+        after._memo = {}
+        after._take(
+            {
+                name: table.changed(
+                    gone=(key for key, found in changes[name].items() if not found),
+                    come=(
+                        (key, tuple(sorted(found, key=_order)))
+                        for key, found in changes[name].items()
+                        if found
+                    ),
+                )
+                for name, table in self._tables.items()
+            }
+        )
+        return after
+
+    def _exact(self, name: str) -> LinkTarget | None:
+        """Return the page of exactly that path, without its suffix, or slug; paths come first."""
+        found = self._paths.get(name) or self._slugs_as_paths.get(name)
+        return found[0] if found else None
+
+    def _folded(self, name: str) -> _Pages:
+        """Return the pages of that path or slug with case folded; paths come first."""
+        key = fold(name)
+        return (*self._folded_paths.get(key, ()), *self._folded_slugs.get(key, ()))
 
     def resolve(self, link: Link, source: LinkTarget) -> Resolution:
         """Return where a link of ``source`` leads."""
@@ -172,11 +205,11 @@ class LinkResolver:
         if not markdown:
             return ""
         inside = joined_path("" if name.startswith("/") else folder, name)
-        for stem in _FOLDER_PAGES if inside is not None else ():
+        for stem in FOLDER_PAGES if inside is not None else ():
             path = f"{inside}/{stem}" if inside else stem
             if path == name.lstrip("/"):
                 continue
-            if self._exact.get(path) or self._folded.table.get(fold(path)):
+            if self._exact(path) or self._folded(path):
                 return f"/{path}"
         return name.rstrip("/") if name.endswith("/") else ""  # a site's address of a page
 
@@ -190,10 +223,10 @@ class LinkResolver:
         for bare in tries:
             if bare is None:
                 return UNRESOLVED  # climbs out of the vault
-            if (page := self._exact.get(bare)) is not None:
+            if (page := self._exact(bare)) is not None:
                 return self._namesake(page, bare, folder) or Resolution(page.slug, "path")
         for bare in tries:
-            if bare is not None and "/" in bare and (pages := self._folded.table.get(fold(bare))):
+            if bare is not None and "/" in bare and (pages := self._folded(bare)):
                 return _choose(pages, folder, "case")
         return UNRESOLVED if relative else None
 
@@ -204,31 +237,28 @@ class LinkResolver:
         """
         if "/" in name or "/" not in page.path:
             return None
-        alike = self._stems.table.get(name, [])
+        alike = self._stems.get(name, ())
         return _choose(alike, folder, "name") if len(alike) > 1 and page in alike else None
 
     def at(self, bare: str) -> str:
         """Return the slug of the page at a path without its suffix; empty when there is none."""
-        page = self._exact.get(bare)
+        page = self._exact(bare)
         return page.slug if page is not None and _PAGE_SUFFIX.sub("", page.path) == bare else ""
 
     def _by_name(self, folder: str, name: str) -> Resolution:
         stem = name.rsplit("/", 1)[-1]
-        tables: Sequence[tuple[Mapping[str, list[LinkTarget]], str, str]] = (
-            (self._stems.table, stem, "name"),
-            (self._folded_stems.table, fold(stem), "case"),
-        )
+        tables = ((self._stems, stem, "name"), (self._folded_stems, fold(stem), "case"))
         for table, key, via in tables:
-            pages = table.get(key, [])
+            pages: Sequence[LinkTarget] = table.get(key, ())
             if "/" in name:
                 ending = "/" + fold(name.lstrip("/"))
                 pages = [p for p in pages if ("/" + fold(_PAGE_SUFFIX.sub("", p.path))).endswith(ending)]
             if pages:
                 return _choose(pages, folder, via)
-        whole = ((self._aliases.table, fold(name), "alias"), (self._slugs.table, slug_form(name), "slug"))
-        for table, key, via in (*whole, (self._titles.table, fold(name), "title")):
-            if key in table:
-                return _choose(table[key], folder, via)
+        whole = ((self._aliases, fold(name), "alias"), (self._slugs, slug_form(name), "slug"))
+        for table, key, via in (*whole, (self._titles, fold(name), "title")):
+            if found := table.get(key):
+                return _choose(found, folder, via)
         return UNRESOLVED
 
     def _attachment(self, folder: str, target: str) -> Resolution:
@@ -240,6 +270,38 @@ class LinkResolver:
             if f"/{fold(path)}".endswith(ending):
                 return Resolution(via="attachment", attachment=path)
         return UNRESOLVED
+
+
+def without_suffix(name: str) -> str:
+    """Return a path or a target as written without the suffix of a page."""
+    return _PAGE_SUFFIX.sub("", name)
+
+
+def _order(page: LinkTarget) -> tuple[int, str]:
+    return page.path.count("/"), page.path
+
+
+def _entries(page: LinkTarget) -> Iterator[tuple[str, str]]:
+    """Yield under which keys of which tables a page is found."""
+    bare = _PAGE_SUFFIX.sub("", page.path)
+    stem = bare.rsplit("/", 1)[-1]
+    yield "path", bare
+    if page.slug != bare:  # a name that is no path, as some dialects give
+        yield "slug as path", page.slug
+    if page.path.lower().endswith(".org"):
+        yield "slug as path", page.path
+    names = [
+        ("folded path", fold(bare)),
+        ("stem", stem),
+        ("folded stem", fold(stem)),
+        ("slug", slug_form(stem)),
+    ]
+    if page.slug != bare:
+        names.append(("folded slug", fold(page.slug)))
+    names += (("alias", fold(alias)) for alias in page.aliases)
+    if page.title_explicit:
+        names.append(("title", fold(page.title)))
+    yield from ((table, key) for table, key in names if key)
 
 
 def _choose(pages: Sequence[LinkTarget], folder: str, via: str) -> Resolution:

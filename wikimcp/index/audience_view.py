@@ -16,13 +16,14 @@ from typing import Any
 from wikimcp.errors import StateError
 from wikimcp.graph.links import LinkGraph, same_names
 from wikimcp.graph.resolve import LinkTarget
-from wikimcp.index.catalog import translated
+from wikimcp.index.catalog import translated, uncollected
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
-from wikimcp.index.dense_state import ChunkRows, DenseState
+from wikimcp.index.dense_state import ChunkRows, DenseState, revs_after, revs_of
 from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.names import PageNames
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.pins import citations_of
-from wikimcp.index.records import PageBody, PageRecord, links_from_cell
+from wikimcp.index.records import PageBody, links_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import IndexDamaged, Stale
 from wikimcp.index.visible import VisiblePages
@@ -36,6 +37,7 @@ _BLOCK_LINK = f'["{LinkKind.BLOCK.value}",'
 _MOST_OUTLINES = 4_000  # pages whose outlines are kept, about 2 kB each
 _MOST_BODIES = 512
 _MOST_INHERITED = 200  # edited pages
+_MOST_CONCERNED = 3_000  # pages whose links may lead elsewhere; with more, all are resolved anew
 
 
 class View:
@@ -57,7 +59,8 @@ class View:
         self._rows_made: set[str] = set()  # embedders whose chunk rows are of this view already
         # Taken over here and now, so that no chain of old views is kept alive.
         before = previous._visible if previous is not None else None
-        self._visible: VisiblePages = VisiblePages.of(snapshot.visible(audience), before=before)
+        with uncollected():
+            self._visible: VisiblePages = VisiblePages.of(snapshot.visible(audience), before=before)
         self._inherited: LinkGraph | None = None
         # Revs mean the same pages only within one catalog: a rebuilt index counts them anew.
         same = previous is not None and previous.snapshot.catalog is snapshot.catalog
@@ -74,7 +77,10 @@ class View:
         self._bodies = previous._bodies
         self._known_citing = dict(previous.__dict__.get("citing", {}))
         self._chunk_rows = dict(previous._chunk_rows)
-        self._inherited = self._inherited_links(previous)
+        went, came = previous._visible.pages.differences(self._visible.pages)
+        if "_revs" in previous.__dict__:
+            self.__dict__["_revs"] = revs_after(previous._revs, went, came)
+        self._inherited = self._inherited_links(previous, went, came)
 
     @property
     def pages(self) -> Sequence[PageRecord]:
@@ -90,6 +96,11 @@ class View:
     def by_rev(self) -> Mapping[int, PageRecord]:
         """View pages by rev: a hit on any other is no hit."""
         return self._visible.by_rev
+
+    @cached_property
+    def _revs(self) -> Ids:
+        """The revs of the pages, sorted."""
+        return revs_of(self.pages)
 
     def clashes(self, page: PageRecord) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for each name that the page shares with others."""
@@ -145,22 +156,41 @@ class View:
                 found.setdefault(block.lower(), page.slug)
         return found
 
-    def _inherited_links(self, previous: View) -> LinkGraph | None:
-        """Carry the link graph over when only texts changed; None when it must be made anew."""
-        if "links" not in previous.__dict__ or previous.snapshot.attachments != self.snapshot.attachments:
+    def _inherited_links(
+        self, previous: View, went: Sequence[PageRecord], came: Sequence[PageRecord]
+    ) -> LinkGraph | None:
+        """Carry the link graph over an edit; None when it must be made anew."""
+        before: LinkGraph | None = previous.__dict__.get("links", previous._inherited)
+        if before is None or previous.snapshot.attachments != self.snapshot.attachments:
             return None
-        old, new = previous.by_rev, self.by_rev
-        gone = {old[rev].slug: old[rev] for rev in old.keys() - new.keys()}
-        come = [new[rev] for rev in new.keys() - old.keys()]
-        if len(come) != len(gone) or len(come) > _MOST_INHERITED:
+        old, new = {page.slug: page for page in went}, {page.slug: page for page in came}
+        same = {slug for slug in old.keys() & new.keys() if same_names(old[slug], new[slug])}
+        gone = [page for slug, page in old.items() if slug not in same]
+        come = [page for slug, page in new.items() if slug not in same]
+        edited = [page for page in came if page.rev not in previous.by_rev]
+        if len(edited) > _MOST_INHERITED or ((gone or come) and before.resolver.blocks is not None):
             return None
-        if not all(page.slug in gone and same_names(gone[page.slug], page) for page in come):
+        bodies = [(page, self.snapshot.catalog.body(page.rev)) for page in edited]
+        read = {page: body for page, body in bodies if body is not None}
+        if len(read) < len(bodies) or not all(_same_blocks(before, *item) for item in read.items()):
             return None
-        bodies = {page: self.snapshot.catalog.body(page.rev) for page in come}
-        read = {page: body for page, body in bodies.items() if body is not None}
-        if len(read) < len(bodies) or not all(_same_blocks(previous.links, *item) for item in read.items()):
+        concerned = before.concerned((*gone, *come)) if gone or come else set()
+        others = {page.slug: page for page in (*come, *map(self._visible.by_slug.get, concerned)) if page}
+        found = self._links_of([page for page in others.values() if page not in read])
+        if found is None:
             return None
-        return previous.links.updated({page: body.links for page, body in read.items()})
+        edits = {**found, **{page: body.links for page, body in read.items()}}
+        return before.updated(edits, gone=gone, come=come)
+
+    def _links_of(self, pages: Sequence[PageRecord]) -> dict[PageRecord, tuple[Link, ...]] | None:
+        """Return the links of some pages; None where there are too many, or one is no longer there."""
+        if len(pages) > _MOST_CONCERNED:
+            return None
+        cells = self.snapshot.catalog.body_cells(("links",), [page.rev for page in pages])
+        if len(cells) < len(pages):
+            return None
+        with translated():
+            return {page: links_from_cell(cells[page.rev][0]) for page in pages}
 
     @cached_property
     def frontmatters(self) -> Mapping[int, Mapping[str, Any]]:
@@ -242,7 +272,7 @@ class View:
             found = self._chunk_rows.get(name)
             if found is None or found.state is not state or name not in self._rows_made:
                 keys_of = self.snapshot.catalog.chunk_keys
-                found = ChunkRows.of(state, list(self.by_rev), keys_of, before=found)
+                found = ChunkRows.of(state, self._revs, keys_of, before=found)
                 self._chunk_rows[name] = found
                 self._rows_made.add(name)
             return found

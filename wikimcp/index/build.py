@@ -10,6 +10,7 @@ from wikimcp.index.folder import IndexFolder, Loaded
 from wikimcp.index.parse_pool import POOL_FROM, spare_workers
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.writer import Applied, IndexWriter
+from wikimcp.layers import Layered
 from wikimcp.models import Scan
 
 _FIRST_SLICE = 2_000  # files of a first build that are published before the rest
@@ -27,7 +28,7 @@ def fill(
     slices = [paths[:_FIRST_SLICE], paths[_FIRST_SLICE:]] if len(paths) > _FIRST_SLICE else [paths]
     snapshot = Snapshot(
         generation=0,
-        records={},
+        records=Layered({}),
         catalog=opened.catalog,
         ledger=ledger,
         searcher=opened.lexical.searcher(),
@@ -76,7 +77,7 @@ def snapshot_loaded(
     """Return the snapshot of what was read from disk."""
     return Snapshot(
         generation=loaded.generation,
-        records={record.path: record for record in loaded.records},
+        records=Layered({record.path: record for record in loaded.records}),
         catalog=opened.catalog,
         ledger=ledger,
         searcher=loaded.searcher,

@@ -13,28 +13,35 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from wikimcp.errors import StateError
-from wikimcp.index.records import (
-    BODY_COLUMNS,
+from wikimcp.index.page_record import (
+    AT_ONCE,
     PAGE_COLUMNS,
-    PageBody,
     PageRecord,
     Row,
+    page_columns_sql,
+    page_from_row,
+    pages_from_columns,
+)
+from wikimcp.index.records import (
+    BODY_COLUMNS,
+    PageBody,
     SkippedFile,
     body_from_row,
     comments_from_cell,
-    page_from_row,
     sections_from_cell,
 )
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, LinkKind, Section
 
-FORMAT = 7
+FORMAT = 8
 
 _BUSY_SECONDS = 10.0
+_path = attrgetter("path")
 _CITING = f"""instr(links, '["{LinkKind.CITATION.value}",') > 0"""
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -42,6 +49,7 @@ CREATE TABLE pages ({", ".join(PAGE_COLUMNS)}, PRIMARY KEY (rev));
 CREATE UNIQUE INDEX pages_path ON pages (path);
 CREATE TABLE bodies ({", ".join(BODY_COLUMNS)}, PRIMARY KEY (rev));
 CREATE INDEX bodies_citing ON bodies (rev) WHERE {_CITING};
+CREATE INDEX bodies_keys ON bodies (rev, chunk_keys);
 CREATE TABLE skipped (path TEXT, code TEXT, message TEXT, line INTEGER, mtime_ns, size, inode);
 """
 _PAGE_SQL = f"INSERT INTO pages VALUES ({','.join('?' * len(PAGE_COLUMNS))})"  # nosec B608 # marks only
@@ -147,19 +155,21 @@ class Catalog:
         Withheld pages are among them.
         """
         connection = self.connection
-        columns = ",".join(PAGE_COLUMNS)
         with translated(), uncollected():
             connection.execute("BEGIN")
             try:
                 meta = self.meta()
-                rows = connection.execute(
-                    f"SELECT {columns} FROM pages WHERE rev>=? ORDER BY path",  # nosec B608 # our own columns
-                    (since,),
-                ).fetchall()
-                revs = connection.execute("SELECT rev FROM pages").fetchall()
+                newest = connection.execute("SELECT max(rev) FROM pages").fetchone()[0] or 0
+                pages: list[PageRecord] = []
+                for first in range(since, newest + 1, AT_ONCE):
+                    pages += _pages_between(connection, first, first + AT_ONCE - 1)
+                revs = [page.rev for page in pages]
+                if since:
+                    revs = [rev for (rev,) in connection.execute("SELECT rev FROM pages").fetchall()]
             finally:
                 connection.execute("COMMIT")
-            return meta, [page_from_row(row) for row in rows], [rev for (rev,) in revs]
+            pages.sort(key=_path)
+            return meta, pages, revs
 
     def public_pages(self, names: Sequence[str]) -> list[PageRecord]:
         """Return the pages that everybody may see and that go by one of ``names``: id, slug or path.
@@ -327,6 +337,16 @@ class _Connection(sqlite3.Connection):
     def __del__(self) -> None:
         with suppress(sqlite3.Error):  # one that never came to be
             self.close()
+
+
+def _pages_between(connection: sqlite3.Connection, first: int, last: int) -> list[PageRecord]:
+    where = "FROM pages WHERE rev BETWEEN ? AND ?"
+    at_once = connection.execute(f"SELECT {page_columns_sql()} {where}", (first, last)).fetchone()  # nosec B608 # our own columns
+    pages = pages_from_columns(at_once)
+    if pages is None:
+        rows = connection.execute(f"SELECT {','.join(PAGE_COLUMNS)} {where}", (first, last))  # nosec B608 # our own columns
+        pages = [page_from_row(row) for row in rows]
+    return pages
 
 
 def _close_all(connections: weakref.WeakSet[_Connection]) -> None:

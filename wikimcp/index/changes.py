@@ -45,16 +45,20 @@ def compare(
     nor does a folder that could not be listed prune what lies below it.
     """
     read = []
-    present = set()
+    there = 0
     for stamp in scan.files:
-        present.add(stamp.path)
         old = known.get(stamp.path)
         if old is None:
             if skipped.get(stamp.path) != stamp:
                 read.append(stamp.path)
-        elif old.mtime_ns != stamp.mtime_ns or old.size != stamp.size or old.inode != stamp.inode:
+            continue
+        there += 1
+        if old.mtime_ns != stamp.mtime_ns or old.size != stamp.size or old.inode != stamp.inode:
             read.append(stamp.path)
-    removed = [record for path, record in known.items() if path not in present]
+    removed = []
+    if there != len(known):
+        present = {stamp.path for stamp in scan.files}
+        removed = [record for path, record in known.items() if path not in present]
     if len(removed) > 1 and not scan.files:  # a single page may well have been deleted
         return Changes((), (), LOOKS_EMPTY)
     if scan.unread:

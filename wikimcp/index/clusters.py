@@ -86,11 +86,14 @@ def _folder_hub(name: str, members: Sequence[PageRecord]) -> PageRecord | None:
 
 def build_tags(pages: Sequence[PageRecord]) -> Mapping[str, tuple[PageRecord, ...]]:
     """Return the pages of each tag, sorted by tag; spelling as first written, equality by folding."""
+    keys: dict[str, str] = {}  # by spelling: there are few for many pages
     spelling: dict[str, str] = {}
     found: dict[str, list[PageRecord]] = {}
     for page in pages:
-        for tag in dict.fromkeys(fold(tag) for tag in page.tags):
-            found.setdefault(tag, []).append(page)
         for tag in page.tags:
-            spelling.setdefault(fold(tag), tag)
+            if tag not in keys:
+                keys[tag] = fold(tag)
+                spelling.setdefault(keys[tag], tag)
+        for key in dict.fromkeys(map(keys.__getitem__, page.tags)):
+            found.setdefault(key, []).append(page)
     return {spelling[key]: tuple(found[key]) for key in sorted(found)}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.vectors import VectorFile
 from wikimcp.ports import DenseIndex, Embedder, Ids, TokenEmbedder, Vectors
 from wikimcp.retrieval.late import LATE_DIMENSIONS, QueryTokens, late_scores, query_tokens
@@ -18,6 +19,7 @@ KeysOf = Callable[[Sequence[int] | None], Mapping[int, bytes]]
 Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
 _FEW_ROWS = 500
+_MOST_INSERTED = 5_000  # chunks; with more, what is sorted and counted is made anew
 _COUNTED_AT_ONCE = 16_384  # rows
 _COSTLY_ROWS = 100_000  # an index over fewer is built in no time, whatever its kind
 _MOST_BESIDE = 0.1  # share of new rows beside an index that is kept
@@ -154,7 +156,7 @@ class ChunkRows:
 
     @classmethod
     def of(
-        cls, state: DenseState, revs: Sequence[int], keys_of: KeysOf, *, before: ChunkRows | None = None
+        cls, state: DenseState, revs: Sequence[int] | Ids, keys_of: KeysOf, *, before: ChunkRows | None = None
     ) -> ChunkRows:
         """Return the rows of the chunks of ``revs``; ``keys_of`` reads the chunk keys by rev."""
         wanted = np.sort(np.array(revs, np.uint64))
@@ -182,10 +184,12 @@ class ChunkRows:
         added = self._read(state, come, keys_of(come.tolist()) if len(come) else {})
         kept = np.repeat(stays, self._counts)
         keys, rows = self.keys[kept], self.rows[kept]
+        found = np.zeros(0, np.int64)  # places of chunks whose vectors came
         if state is not self.state and self.missing:
             unknown = np.flatnonzero(rows < 0)
             rows[unknown] = state.rows_of(keys[unknown])
-        return ChunkRows(
+            found = unknown[rows[unknown] >= 0]
+        after = ChunkRows(
             state,
             np.concatenate((self._revs[stays], come)),
             np.concatenate((self._counts[stays], added._counts)),
@@ -193,6 +197,33 @@ class ChunkRows:
             np.concatenate((rows, added.rows)),
             tokens_before=(self._uses > 0, self._token_counts) if "_token_counts" in self.__dict__ else None,
         )
+        fresh = np.concatenate((found, np.arange(len(rows), after.total)))
+        if len(fresh) <= _MOST_INSERTED:
+            after._go_on(self, ~stays, kept, fresh)
+        return after
+
+    def _go_on(
+        self, before: ChunkRows, gone: NDArray[np.bool_], kept: NDArray[np.bool_], fresh: Rows
+    ) -> None:
+        """Take over what was sorted and counted; ``fresh`` are the places of chunks that it lacks."""
+        if "_uses" in before.__dict__:
+            uses = np.concatenate((before._uses, np.zeros(self.state.count - len(before._uses), np.int64)))
+            went, came = before.rows[~kept], self.rows[fresh]
+            np.subtract.at(uses, went[went >= 0], 1)
+            np.add.at(uses, came[came >= 0], 1)
+            self.__dict__["_uses"] = uses
+        if "_by_row" in before.__dict__:
+            ids, rows = before._by_row
+            added = self._ids(fresh)
+            stays = ~np.isin(ids >> _ORDINAL_BITS, before._revs[gone])
+            first = int(np.searchsorted(rows, 0))  # before it are chunks without a vector
+            stays[:first] &= ~np.isin(ids[:first], added)
+            self.__dict__["_by_row"] = _inserted(ids[stays], rows[stays], added, self.rows[fresh])
+
+    @property
+    def revs(self) -> Ids:
+        """The revs of the pages, sorted."""
+        return self._revs
 
     @property
     def total(self) -> int:
@@ -225,10 +256,14 @@ class ChunkRows:
     @cached_property
     def _by_row(self) -> tuple[Ids, Rows]:
         """Chunk ids in order of their rows, and those rows."""
-        ordinals = np.arange(self.total) - np.repeat(self._starts[:-1], self._counts)
-        ids = (np.repeat(self._revs, self._counts) << _ORDINAL_BITS) | ordinals.astype(np.uint64)
         order = np.argsort(self.rows, kind="stable")
-        return ids[order], self.rows[order]
+        return self._ids(np.arange(self.total))[order], self.rows[order]
+
+    def _ids(self, places: Rows) -> Ids:
+        """Return the ids of the chunks at some places."""
+        at = np.searchsorted(self._starts, places, side="right") - 1
+        ordinals = (places - self._starts[at]).astype(np.uint64)
+        return (self._revs[at] << _ORDINAL_BITS) | ordinals
 
     @cached_property
     def _uses(self) -> NDArray[np.int64]:
@@ -238,12 +273,7 @@ class ChunkRows:
     @cached_property
     def _used(self) -> Rows | None:
         """The rows in use, or None when every row is: the common case needs no mask."""
-        return self._distinct(self.rows)
-
-    def _distinct(self, rows: Rows) -> Rows | None:
-        """Return the distinct rows, sorted, None when they are all there are."""
-        used = np.zeros(self.state.count, bool)
-        used[rows[rows >= 0]] = True
+        used = self._uses > 0
         return None if used.all() else np.flatnonzero(used)
 
     def search(self, query: Vectors, *, limit: int, allowed: Ids | None = None) -> DenseHits:
@@ -326,6 +356,27 @@ class ChunkRows:
             starts, ends = tokens.bounds(rows[known])
             scores[known] = late_scores(query, tokens.flat, starts, ends)
         return scores
+
+
+def revs_of(pages: Collection[PageRecord]) -> Ids:
+    """Return the revs of pages, sorted."""
+    return np.sort(np.fromiter((page.rev for page in pages), np.uint64, len(pages)))
+
+
+def revs_after(revs: Ids, went: Collection[PageRecord], came: Collection[PageRecord]) -> Ids:
+    """Return sorted revs without those of some pages, then with those of others."""
+    kept = revs[~np.isin(revs, revs_of(went))]
+    return np.sort(np.concatenate((kept, revs_of(came))))
+
+
+def _inserted(ids: Ids, rows: Rows, more_ids: Ids, more_rows: Rows) -> tuple[Ids, Rows]:
+    """Return chunk ids in order of their rows, then of themselves, with a few more put among them."""
+    order = np.lexsort((more_ids, more_rows))
+    more_ids, more_rows = more_ids[order], more_rows[order]
+    first = np.searchsorted(rows, more_rows, side="left").tolist()
+    last = np.searchsorted(rows, more_rows, side="right").tolist()
+    at = [a + int(np.searchsorted(ids[a:b], id_)) for a, b, id_ in zip(first, last, more_ids, strict=True)]
+    return np.insert(ids, at, more_ids), np.insert(rows, at, more_rows)
 
 
 def _count_into(total: Rows, flat: NDArray[np.uint16]) -> None:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from wikimcp.errors import WikimcpError
 from wikimcp.index.catalog import Catalog
-from wikimcp.index.dense_state import BuildDense, ChunkRows, DenseState
+from wikimcp.index.dense_state import BuildDense, ChunkRows, DenseState, revs_after, revs_of
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.state import StateDir
 from wikimcp.index.vectors import VectorFile
+from wikimcp.layers import PathOrder
 from wikimcp.markdown.tokens import visible_text
 from wikimcp.ports import Embedder, TokenEmbedder, VaultAdapter
 from wikimcp.retrieval.embedding_text import chunk_key, contextual_text
@@ -38,7 +39,7 @@ class EmbedderVectors:
         self._build = build
         self._file: VectorFile | None = None
         self._loaded: DenseState | None = None
-        self._rows: tuple[Catalog, ChunkRows] | None = None
+        self._rows: tuple[Catalog, PathOrder[PageRecord], ChunkRows] | None = None
         self._mutex = threading.Lock()
         self._appending: ProcessLock | None = None
 
@@ -80,18 +81,21 @@ class EmbedderVectors:
             self.file.discard()
             self._loaded = None
 
-    def _chunk_rows(self, snapshot: Snapshot, pages: Sequence[PageRecord]) -> ChunkRows:
-        catalog = snapshot.catalog
-        before = self._rows[1] if self._rows is not None and self._rows[0] is catalog else None
-        rows = ChunkRows.of(self.load(), [page.rev for page in pages], catalog.chunk_keys, before=before)
-        self._rows = (catalog, rows)
+    def _chunk_rows(self, snapshot: Snapshot, pages: PathOrder[PageRecord]) -> ChunkRows:
+        catalog, known = snapshot.catalog, self._rows
+        if known is not None and known[0] is catalog:
+            revs = revs_after(known[2].revs, *known[1].differences(pages))
+            rows = ChunkRows.of(self.load(), revs, catalog.chunk_keys, before=known[2])
+        else:
+            rows = ChunkRows.of(self.load(), revs_of(pages), catalog.chunk_keys)
+        self._rows = (catalog, pages, rows)
         return rows
 
     def grow(
         self,
         snapshot: Snapshot,
         adapter: VaultAdapter,
-        pages: Sequence[PageRecord],
+        pages: PathOrder[PageRecord],
         *,
         stop: threading.Event,
         report: Report | None = None,

@@ -174,7 +174,7 @@ def _folders_in(folder: str, full: str) -> list[str]:
             return [
                 f"{folder}/{entry.name}" if folder else entry.name
                 for entry in entries
-                if _may_hold_pages(folder, entry.name) and entry.is_dir(follow_symlinks=False)
+                if entry.is_dir(follow_symlinks=False) and _may_hold_pages(folder, entry.name)
             ]
     except OSError:
         return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from wikimcp.errors import StateError, Unavailable, WikimcpError
@@ -401,13 +401,9 @@ class IndexKeeper:
         with vectors.lock.hold(timeout=0) as mine:
             snapshot = self.store.snapshot
             if mine and snapshot is not None:
-                pages = self._embedded_pages(snapshot)
+                pages = snapshot.embedded(drafts=self.store.keeps_drafts)
                 vectors.grow(snapshot, self.store.adapter, pages, stop=self._stop, report=report)
         return mine
-
-    def _embedded_pages(self, snapshot: Snapshot) -> Sequence[PageRecord]:
-        drafts = self.store.keeps_drafts
-        return [page for page in snapshot.records.values() if drafts or not page.withheld]
 
     def wait(
         self,

@@ -1,99 +1,21 @@
-"""Values of the catalog: one PageRecord per page in memory, one PageBody read on demand.
+"""What a ParsedPage becomes in the catalog: a PageRecord, kept in memory, and a PageBody, read on demand.
 
-This module turns a ParsedPage into both and both into SQLite rows and back.
+This module makes both, and turns bodies into SQLite rows and back; ``page_record`` does so for records.
 """
 
 from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
+from wikimcp.index.page_record import PageRecord, Row, page_from_row, page_row
 from wikimcp.markdown.identity import derived_id
 from wikimcp.models import Anchor, Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
 
-Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PageRecord:
-    """One indexed page. ``rev`` names this very content; an edit makes a new rev.
-
-    ``updated_at`` is ISO 8601 with offset, from the frontmatter or the file time. ``version_fixed`` says
-    that the frontmatter gives the version. ``copy_of`` is the path of the page of which this is a copy, if
-    that page is there.
-    """
-
-    rev: int
-    path: str
-    slug: str
-    canonical_id: str
-    id_derived: bool
-    title: str
-    title_explicit: bool
-    summary: str
-    role: str
-    type: str
-    status: str
-    review_state: str
-    tags: tuple[str, ...]
-    aliases: tuple[str, ...]
-    clusters: tuple[str, ...]
-    updated_at: str
-    created: str
-    author: str
-    verified_at: str
-    verified_by: str
-    version: int
-    version_fixed: bool
-    content_hash: str
-    mtime_ns: int
-    size: int
-    inode: int
-    encoding: str
-    section_count: int
-    chunk_count: int
-    withheld: str
-    labels: frozenset[str]
-    conflict_copy: bool
-    partial: bool
-    copy_of: str = ""
-
-    @property
-    def cluster(self) -> str:
-        """The first cluster the page names, or an empty string."""
-        return self.clusters[0] if self.clusters else ""
-
-    @property
-    def public(self) -> bool:
-        """Whether everybody may see the page."""
-        return not self.withheld and not self.labels
-
-    @property
-    def stamp(self) -> FileStamp:
-        """The file's stamp when it was read."""
-        return FileStamp(self.path, self.mtime_ns, self.size, self.inode)
-
-    def at_version(self, version: int) -> PageRecord:
-        """Return the record with another version number."""
-        values = list(_VALUES(self))
-        values[_VERSION_AT] = version
-        return PageRecord(*values)
-
-    def as_copy(self) -> PageRecord:
-        """Return the record as that of a conflict copy."""
-        values = list(_VALUES(self))
-        values[_COPY_AT] = True
-        return PageRecord(*values)
-
-    def under(self, slug: str, canonical_id: str) -> PageRecord:
-        """Return the record under another slug and a derived id (replace() takes thrice as long)."""
-        values = list(_VALUES(self))
-        values[_SLUG_AT], values[_ID_AT], values[_DERIVED_AT] = slug, canonical_id, True
-        return PageRecord(*values)
+__all__ = ["PageBody", "PageRecord", "Row", "SkippedFile", "page_from_row", "page_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,56 +48,6 @@ class SkippedFile:
     path: str
     why: Diagnostic
     stamp: FileStamp | None = None
-
-
-_NO_LABELS: frozenset[str] = frozenset()
-_SEPARATOR = "\x1f"  # of the names in a cell, one before each
-_LISTS = ("tags", "aliases", "clusters")
-_FLAGS = ("id_derived", "title_explicit", "version_fixed", "conflict_copy", "partial")
-PAGE_COLUMNS: tuple[str, ...] = tuple(PageRecord.__dataclass_fields__)
-_LIST_AT = tuple(PAGE_COLUMNS.index(name) for name in _LISTS)
-_FLAG_AT = tuple(PAGE_COLUMNS.index(name) for name in _FLAGS)
-_LABELS_AT = PAGE_COLUMNS.index("labels")
-_VERSION_AT = PAGE_COLUMNS.index("version")
-_SLUG_AT, _ID_AT, _DERIVED_AT = map(PAGE_COLUMNS.index, ("slug", "canonical_id", "id_derived"))
-_COPY_AT = PAGE_COLUMNS.index("conflict_copy")
-_VALUES = attrgetter(*PAGE_COLUMNS)
-
-
-def page_row(page: PageRecord) -> Row:
-    """Return the catalog row of a record, in the order of ``PAGE_COLUMNS``."""
-    values = [getattr(page, name) for name in PAGE_COLUMNS]
-    for at in _LIST_AT:
-        values[at] = _joined(values[at])
-    for at in _FLAG_AT:
-        values[at] = int(values[at])
-    values[_LABELS_AT] = _joined(sorted(page.labels))
-    return tuple(values)
-
-
-def page_from_row(row: Row) -> PageRecord:
-    """Rebuild a record from its catalog row."""
-    values = list(row)
-    for at in _LIST_AT:
-        cell = values[at]
-        values[at] = _parted(cell) if cell else ()
-    for at in _FLAG_AT:
-        values[at] = bool(values[at])
-    cell = values[_LABELS_AT]
-    values[_LABELS_AT] = frozenset(_parted(cell)) if cell else _NO_LABELS
-    return PageRecord(*values)
-
-
-def _joined(names: Sequence[str]) -> str:
-    """Return a list as one cell; reading it is a tenth of the work that JSON makes."""
-    if not names:
-        return ""
-    cell = _SEPARATOR + _SEPARATOR.join(names)
-    return cell if cell.count(_SEPARATOR) == len(names) else _dump(names)
-
-
-def _parted(cell: str) -> tuple[str, ...]:
-    return tuple(cell[1:].split(_SEPARATOR)) if cell[0] == _SEPARATOR else tuple(json.loads(cell))
 
 
 def record_of(page: ParsedPage, *, rev: int, version: int, stamp: FileStamp, updated_at: str) -> PageRecord:

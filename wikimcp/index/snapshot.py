@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from wikimcp.index.catalog import Catalog
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.sidecars import SidecarFiles
+from wikimcp.layers import Layered, PathOrder
 from wikimcp.models import ANONYMOUS, Audience
 from wikimcp.ports import LexicalSearcher
 
 _MOST_CARRIED = 4  # audiences whose lists are carried over; the others are made when asked for
-_MOST_INSERTED = 200
 _KEPT = (
     *("generation", "catalog", "searcher", "hidden", "ledger", "attachments", "complete", "sidecars"),
     "moves",
 )
-_path = attrgetter("path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class Snapshot:
         self,
         *,
         generation: int,
-        records: Mapping[str, PageRecord],
+        records: Layered[str, PageRecord],
         catalog: Catalog,
         searcher: LexicalSearcher,
         hidden: LexicalSearcher | None = None,
@@ -68,7 +65,8 @@ class Snapshot:
         self.complete = complete
         self.sidecars = sidecars or SidecarFiles()
         self.moves: Mapping[str, str] = moves or {}
-        self._visible: dict[Audience, list[PageRecord]] = {}
+        self._visible: dict[Audience, PathOrder[PageRecord]] = {}
+        self._embedded: dict[bool, PathOrder[PageRecord]] = {}
 
     def changed(
         self,
@@ -80,9 +78,15 @@ class Snapshot:
         """Return the snapshot after this one: records out and in, and other facts as given."""
         went, come = list(removed), list(added)
         kept = {name: getattr(self, name) for name in _KEPT}
-        after = Snapshot(records=with_records(self.records, removed=went, added=come), **{**kept, **facts})
+        records = with_records(self.records, removed=went, added=come)
+        after = Snapshot(records=records, **{**kept, **facts})
+        gone = {record.path for record in (*went, *come)}
         for audience, visible in list(self._visible.items())[:_MOST_CARRIED]:
-            after._visible[audience] = _carried(visible, audience, went, come)
+            shown = [record for record in come if may_see(audience, record)]
+            after._visible[audience] = visible.changed(gone=gone, come=shown)
+        for drafts, pages in self._embedded.items():
+            shown = [record for record in come if drafts or not record.withheld]
+            after._embedded[drafts] = pages.changed(gone=gone, come=shown)
         return after
 
     def without(self, paths: Collection[str]) -> Snapshot:
@@ -109,32 +113,25 @@ class Snapshot:
         """The highest rev of all records."""
         return max((record.rev for record in self.records.values()), default=0)
 
-    def visible(self, audience: Audience = ANONYMOUS) -> list[PageRecord]:
+    def visible(self, audience: Audience = ANONYMOUS) -> PathOrder[PageRecord]:
         """Return the pages an audience may see, by path."""
         found = self._visible.get(audience)
         if found is None:
-            found = [record for record in self.records.values() if may_see(audience, record)]
-            found.sort(key=_path)
+            found = PathOrder.of(record for record in self.records.values() if may_see(audience, record))
             self._visible[audience] = found
+        return found
+
+    def embedded(self, *, drafts: bool) -> PathOrder[PageRecord]:
+        """Return the pages that have vectors, by path; withheld ones too where there are drafts."""
+        found = self._embedded.get(drafts)
+        if found is None:
+            found = PathOrder.of(r for r in self.records.values() if drafts or not r.withheld)
+            self._embedded[drafts] = found
         return found
 
     def withheld_count(self) -> int:
         """Return how many pages not everybody may see (for the operator)."""
         return sum(not record.public for record in self.records.values())
-
-
-def _carried(
-    visible: list[PageRecord], audience: Audience, went: list[PageRecord], come: list[PageRecord]
-) -> list[PageRecord]:
-    """Return a sorted list of visible pages after some changed."""
-    gone = {record.path for record in (*went, *come)}
-    after = [record for record in visible if record.path not in gone]
-    shown = [record for record in come if may_see(audience, record)]
-    if len(shown) > _MOST_INSERTED:
-        return sorted((*after, *shown), key=_path)
-    for record in shown:
-        insort(after, record, key=_path)
-    return after
 
 
 def may_see(audience: Audience, record: PageRecord) -> bool:
@@ -145,12 +142,12 @@ def may_see(audience: Audience, record: PageRecord) -> bool:
 
 
 def with_records(
-    records: Mapping[str, PageRecord], *, removed: Iterable[PageRecord], added: Iterable[PageRecord]
-) -> dict[str, PageRecord]:
+    records: Layered[str, PageRecord], *, removed: Iterable[PageRecord], added: Iterable[PageRecord]
+) -> Layered[str, PageRecord]:
     """Return records with some taken out and others put in."""
-    changed = dict(records)
-    for record in removed:
-        if (now := changed.get(record.path)) is not None and now.rev == record.rev:
-            del changed[record.path]
-    changed.update((record.path, record) for record in added)
-    return changed
+    gone = (
+        record.path
+        for record in removed
+        if (now := records.get(record.path)) is not None and now.rev == record.rev
+    )
+    return records.changed(gone=gone, come=((record.path, record) for record in added))

@@ -13,7 +13,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from wikimcp.citations.anchors import SourceRoots
@@ -26,7 +26,7 @@ from wikimcp.index.health import IndexHealth
 from wikimcp.index.history import GitHistory
 from wikimcp.index.ledger import Entry, Ledger, LedgerDamaged, open_ledger, set_aside
 from wikimcp.index.lock import ProcessLock
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.snapshot import Progress, Snapshot
 from wikimcp.index.stale import BusyError, IndexDamaged
 from wikimcp.index.state import StateDir
@@ -323,7 +323,7 @@ class IndexStore:
             self.vault_trouble = f"{error.message}: its pages are kept as last read"
             return
         skipped = {file.path: file.stamp for file in self._opened.catalog.skipped() if file.stamp}
-        changes = compare(scan, self._snapshot.records, skipped)
+        changes = compare(scan, self._snapshot.records.whole(), skipped)
         self.vault_trouble = changes.degraded
         if scan.attachments != self._snapshot.attachments:
             self._use(self._snapshot.changed(attachments=scan.attachments), ())
@@ -337,18 +337,14 @@ class IndexStore:
             if scan is None or skipped_by_walk(scan, before) == before:
                 return
         writer = self._writer(opened)
-        applied = writer.apply(changes, dict(snapshot.records), scan=scan, progress=report)
+        applied = writer.apply(changes, snapshot.records, scan=scan, progress=report)
         if applied.moved_on or applied.restamped:
             self._use(snapshot_after(applied, snapshot, opened), applied.added)
 
     def _writer(self, opened: IndexFolder) -> IndexWriter:
         if self._ledger is None:
             self._ledger = open_ledger(self.state)
-        if self._snapshot is not None:
-            self._ledger.seed(
-                Entry(r.path, "" if r.id_derived else r.canonical_id, r.content_hash, r.version, False)
-                for r in self._snapshot.records.values()
-            )
+        self._ledger.seed(_entries(self._snapshot))
         return IndexWriter(
             adapter=self.adapter,
             folder=opened,
@@ -420,7 +416,7 @@ class IndexStore:
             self.building = Progress()
             self.state.end_progress()
         self._health.heal()
-        self.vault_trouble = compare(scan, snapshot.records).degraded
+        self.vault_trouble = compare(scan, snapshot.records.whole()).degraded
 
     def stop(self) -> None:
         """End a build that is under way at its next batch of files; what was served stays."""
@@ -440,3 +436,10 @@ class IndexStore:
         ledger, self._ledger = self._ledger, None
         if ledger is not None:
             ledger.close()
+
+
+def _entries(snapshot: Snapshot | None) -> Iterator[Entry]:
+    """Yield what a snapshot knows for a new ledger; no page is looked at before the first is asked for."""
+    for page in snapshot.records.values() if snapshot is not None else ():
+        declared = "" if page.id_derived else page.canonical_id
+        yield Entry(page.path, declared, page.content_hash, page.version, False)

@@ -7,7 +7,7 @@ when they do not belong together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
@@ -16,10 +16,11 @@ from wikimcp.citations.anchors import SourceRoots
 from wikimcp.index.changes import Changes, surely_gone
 from wikimcp.index.folder import IndexFolder
 from wikimcp.index.ledger import Ledger, Sighting
+from wikimcp.index.page_record import PageRecord, Row, page_row
 from wikimcp.index.parse_pool import prepare_all
 from wikimcp.index.pins import CitingPage, Names, cites, new_pins
 from wikimcp.index.prepare import Prepared, Skipped
-from wikimcp.index.records import BODY_COLUMNS, PageRecord, Row, SkippedFile, page_row
+from wikimcp.index.records import BODY_COLUMNS, SkippedFile
 from wikimcp.models import Scan
 from wikimcp.ports import AnalyzedPage, VaultAdapter
 
@@ -67,7 +68,7 @@ class IndexWriter:
     def apply(
         self,
         changes: Changes,
-        known: dict[str, PageRecord],
+        known: Mapping[str, PageRecord],
         *,
         scan: Scan | None = None,
         complete: bool = True,
@@ -144,7 +145,7 @@ class IndexWriter:
     def _store(
         self,
         source: Iterable[Prepared | Skipped],
-        known: dict[str, PageRecord],
+        known: Mapping[str, PageRecord],
         applied: Applied,
         next_rev: int,
         hidden: list[AnalyzedPage],
@@ -186,7 +187,7 @@ class IndexWriter:
             yield from ready
 
     def _sort_out(
-        self, batch: Sequence[Prepared | Skipped], known: dict[str, PageRecord], applied: Applied
+        self, batch: Sequence[Prepared | Skipped], known: Mapping[str, PageRecord], applied: Applied
     ) -> list[Prepared]:
         """Set aside what was skipped or only touched; return what has new content."""
         fresh = []

@@ -6,6 +6,7 @@ import hashlib
 import re
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -17,7 +18,7 @@ def derived_id(slug: str, *, vault: str = "") -> str:
     """
     digest = hashlib.sha256(f"{vault}\0{slug}".encode("utf-8", "surrogateescape")).digest()
     number = int.from_bytes(digest[:16], "big")
-    return "".join(_CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def readable_title(stem: str) -> str:
