@@ -18,7 +18,7 @@ KeysOf = Callable[[Sequence[int] | None], Mapping[int, bytes]]
 Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
 _FEW_ROWS = 500
-_COUNTED_AT_ONCE = 16_384  # rows
+_COUNTED_AT_ONCE = 2_048  # rows
 _COSTLY_ROWS = 100_000  # an index over fewer is built in no time, whatever its kind
 _MOST_BESIDE = 0.1  # share of new rows beside an index that is kept
 
