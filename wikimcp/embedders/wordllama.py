@@ -35,6 +35,7 @@ TENSOR = "embedding.weight"
 TEXTS_AT_ONCE = 256
 TOKENS_AT_ONCE = 4096  # 4 MB of gathered vectors, however long one text is
 ROWS_AT_ONCE = 2048
+TEXTS_BETWEEN_RESTS = 16  # a question brings about 0.3 MB of the file along
 CACHED_CHARACTERS = 1_000_000  # of pieces; about 120,000 of them, 20 MB
 
 # Where no token of the vocabulary reaches across, a cut changes nothing (a test checks every token):
@@ -64,6 +65,7 @@ class WordLlamaEmbedder:
             self.name = f"wordllama-l2-{DIMENSION}-{fingerprint([self._weights, self._tokenizer])}"
         except OSError as error:
             raise _unreadable() from error
+        self._embedded = 0
         self._lock = Lock()
         self._parts: tuple[PieceTokenizer, TokenTable] | None = None
 
@@ -83,7 +85,9 @@ class WordLlamaEmbedder:
             tokens = tokenizer.encode(texts[start : start + TEXTS_AT_ONCE])
             table.add_up(tokens, vectors[start : start + TEXTS_AT_ONCE])
             ids += map(np.unique, tokens)
-        if len(texts) >= TEXTS_AT_ONCE:
+        self._embedded += len(texts)
+        if self._embedded >= TEXTS_BETWEEN_RESTS:
+            self._embedded = 0
             table.rest()
         return _unit(vectors), ids
 
@@ -192,7 +196,7 @@ class TokenTable:
         return vectors
 
     def rest(self) -> None:
-        """Take the file out of memory after much of it was read: a question needs some ten rows."""
+        """Take the file out of memory after much of it was read: with a row come all around it."""
         let_go(self._half)
 
     def add_up(self, tokens: Sequence[Tokens], sums: Vectors) -> None:
