@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wikimcp.embedders.weights import fingerprint, map_tensors
+from wikimcp.embedders.weights import fingerprint, let_go, map_tensors
 
 
 def packed(header: object, data: bytes = b"") -> bytes:
@@ -86,3 +87,23 @@ def test_fingerprints_tell_size_content_order_and_use_apart(tmp_path: Path) -> N
     (tmp_path / "copy").write_bytes(base)
     assert fingerprint([tmp_path / "copy"]) == prints[0]
     assert all(len(value) == 8 for value in prints)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the resident part of one mapping is told by Linux alone")
+def test_a_file_that_was_let_go_of_is_out_of_memory_and_reads_the_same(tmp_path: Path) -> None:
+    written = np.arange(1 << 20, dtype=np.int64)
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(packed({"rows": entry("I64", [1 << 20], 0, 8 << 20)}, written.tobytes()))
+    mapped = map_tensors(file)["rows"]
+    assert np.array_equal(mapped, written)
+    assert resident(file) >= 8 << 20
+    let_go(mapped)
+    assert resident(file) == 0
+    assert np.array_equal(mapped, written)
+    let_go(written)  # what is not mapped stays
+
+
+def resident(file: Path) -> int:
+    """Return how many bytes of a mapped file this process has in memory."""
+    mappings = Path("/proc/self/smaps").read_text().partition(str(file))[2]
+    return 1024 * int(mappings.partition("Rss:")[2].split()[0])

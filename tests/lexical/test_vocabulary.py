@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from wikimcp.lexical.tantivy import _plain, _stemmed, _vocabulary
 from wikimcp.lexical.terms import is_content
-from wikimcp.lexical.vocabulary import LONGEST, ascii_first
-from wikimcp.lexical.words import identifier_tokens, query_identifiers
+from wikimcp.lexical.vocabulary import LONGEST, StemSets, ascii_first
+from wikimcp.lexical.words import CJK_RUN, cjk_query_tokens, identifier_tokens, query_identifiers
 
 _ASCII = st.text(st.characters(max_codepoint=127), max_size=200)
 _ANY = st.one_of(_ASCII, st.text(max_size=60))
+_SETS = StemSets()
 
 
 @given(_ANY)
@@ -49,3 +50,14 @@ def test_names_side_by_side_are_the_tokens_of_both(names: list[str]) -> None:
 def test_identifiers_are_the_same_however_often_a_word_was_seen(text: str) -> None:
     fresh = sorted(query_identifiers(text))
     assert sorted(identifier_tokens(text)) == sorted(identifier_tokens(text)) == fresh
+
+
+def analyzed(text: str) -> list[str]:
+    return [*_stemmed().analyze(CJK_RUN.sub(" ", text)), *cjk_query_tokens(text)]
+
+
+@given(_ANY)
+@example("running does ½ ⑴ ﬁne naïve\u3000設定 ファイル a\xa0b\x1fc")
+@example("a" * LONGEST + " b " + "é" + "a" * LONGEST)
+def test_the_stems_of_a_text_are_the_same_however_many_words_were_seen_before(text: str) -> None:
+    assert _SETS.of(text, analyzed) == set(analyzed(text))

@@ -132,6 +132,12 @@ def test_the_further_off_the_meaning_the_more_words_it_takes(
     assert bool(lifting_terms(LONG, [held], similarity)) is lifts
 
 
+def test_no_further_section_is_read_once_one_holds_every_distinctive_term() -> None:
+    sections = iter([{"wicket"}, {"wicket", "gauge"}, {"unread"}])
+    assert lifting_terms(PAIR, sections, 0.42) == "one section holds every distinctive term: wicket, gauge"
+    assert list(sections) == [{"unread"}]
+
+
 def test_a_long_question_with_words_that_the_wiki_does_not_know_is_not_lifted() -> None:
     strange = [*LONG[:4], term("zorp", pages=0), term("blim", pages=0)]
     assert lifting_terms(strange, [{term.stem for term in LONG[:4]}], 0.42) == ""

@@ -66,6 +66,12 @@ def test_a_few_words_are_alike_by_chance() -> None:
     assert near_duplicates(["See the hub.", "See the hub."], [1, 2]) == {}
 
 
+def test_letters_beyond_ascii_elsewhere_in_a_text_do_not_change_its_words() -> None:
+    text = f"{RULE} In `snake_case`, C++ and 'quotes' IT_IS the same_thing-again, 3.14 times; \x1fa\tb."
+    assert near_duplicates([text, f"{text} — ¶"], [1, 2]) == {1: 0}
+    assert near_duplicates([text, text.replace("_", " ").replace("wait", "é")], [1, 2]) == {}
+
+
 @pytest.mark.parametrize("end", ["。", "、そして戻る。"])
 def test_scripts_without_blanks_are_compared_by_characters(end: str) -> None:
     text = "設定ファイルを直したあとで必ず値班に知らせること。次の巡検までに周報へ書き足すのを忘れない"

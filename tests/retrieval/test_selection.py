@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.retrieval.scored_sections import scored_of
+from wikimcp.retrieval import selection as of_selection
 from wikimcp.retrieval.relevance import Scored
 from wikimcp.retrieval.selection import Costs, Run, Selection, probabilities
 
@@ -132,3 +133,59 @@ def test_every_filling_keeps_the_rules(filling: tuple[Scored, list[float], Costs
         if belief[at] > 0 and at not in taken and limit >= len(belief):
             used = sum(costs.text[other] for other in taken) + len(runs) * costs.citation[0]
             assert used + costs.text[at] + costs.citation[0] > room
+
+
+class Slow(Selection):
+    """Looks at every way to join a section with what was chosen around it, and at the whole of each join."""
+
+    def _may_fit(self, at: int) -> bool:
+        return True
+
+    def _best(self, at: int) -> of_selection._Option | None:
+        around = [run for run in self._runs.items() if self._page[run[1][0]] == self._page[at]]
+        before = max((run for run in around if run[1][1] <= at), key=lambda run: run[1], default=None)
+        behind = min((run for run in around if run[1][0] > at), key=lambda run: run[1], default=None)
+        ways: list[tuple[int, int, tuple[int, ...]]] = [(at, at + 1, ())]
+        if before and self._may_join(at, range(at - 1, before[1][1] - 2, -1)):
+            ways.append((before[1][0], at + 1, (before[0],)))
+        if behind and self._may_join(at, range(at + 1, behind[1][0] + 1)):
+            ways.append((at, behind[1][1], (behind[0],)))
+        if len(ways) == 3 and before and behind:
+            ways.append((before[1][0], behind[1][1], (before[0], behind[0])))
+        best = None
+        for first, last, beside in ways:
+            level = self._level[first:last]
+            new = [other for other in range(first, last) if self._owner[other] < 0]
+            cost = self._costs.citation[at] * (1 - len(beside)) + sum(self._costs.text[a] for a in new)
+            if level[0] > min(level) or cost > self._room or len(self._runs) - len(beside) >= self._limit:
+                continue
+            gain = 0.0
+            for other in new:
+                gain += self._probability[other]
+            worth = gain / (max(cost, 0) + of_selection._COST_OFFSET) ** of_selection._COST_POWER
+            if best is None or worth > best.worth:
+                best = of_selection._Option(new[0], new[-1] + 1, beside, cost, worth)
+        return best
+
+    def _may_join(self, at: int, way: range) -> bool:
+        """Whether all up to a run may be joined, and what lies between is small enough."""
+        *between, edge = way
+        gap = of_selection._WIDEST_GAP * self._costs.citation[at]
+        for other in between:
+            if not self._costs.whole[other] or self._probability[other] == 0 or gap < 0:
+                return False
+            gap -= self._costs.text[other]
+        return gap >= 0 and self._costs.whole[edge] and self._costs.whole[at]
+
+
+@given(fillings())
+def test_looking_only_at_what_is_new_chooses_as_looking_at_every_join(
+    filling: tuple[Scored, list[float], Costs, int, int],
+) -> None:
+    scored, belief, costs, room, limit = filling
+    chosen = [kind(scored, np.array(belief), costs, limit=limit) for kind in (Selection, Slow)]
+    for step in (room, room // 3):
+        for selection in chosen:
+            selection.fill(step)
+        quick, slow = (selection.runs for selection in chosen)
+        assert quick == slow

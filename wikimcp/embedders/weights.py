@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import mmap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,18 @@ def map_tensors(path: Path) -> dict[str, NDArray[Any]]:
         return {name: _tensor(data, name, entry) for name, entry in entries.items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{path.name} has a header of another form") from error
+
+
+def let_go(tensor: NDArray[Any]) -> None:
+    """Take the pages of a mapped file out of this process; what is touched again is there again.
+
+    For who has read much of a file and will need little of it. Does nothing for what is not mapped.
+    """
+    owner: object = tensor
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 def _tensor(data: NDArray[np.uint8], name: str, entry: dict[str, Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wikimcp.embedders.weights import fingerprint, map_tensors
+from wikimcp.embedders.weights import fingerprint, let_go, map_tensors
 from wikimcp.errors import Unavailable
 from wikimcp.ports import Vectors
 
@@ -34,6 +34,8 @@ TENSOR = "embedding.weight"
 
 TEXTS_AT_ONCE = 256
 TOKENS_AT_ONCE = 4096  # 4 MB of gathered vectors, however long one text is
+ROWS_AT_ONCE = 2048
+TEXTS_BETWEEN_RESTS = 16  # a question brings about 0.3 MB of the file along
 CACHED_CHARACTERS = 1_000_000  # of pieces; about 120,000 of them, 20 MB
 
 # Where no token of the vocabulary reaches across, a cut changes nothing (a test checks every token):
@@ -63,6 +65,7 @@ class WordLlamaEmbedder:
             self.name = f"wordllama-l2-{DIMENSION}-{fingerprint([self._weights, self._tokenizer])}"
         except OSError as error:
             raise _unreadable() from error
+        self._embedded = 0
         self._lock = Lock()
         self._parts: tuple[PieceTokenizer, TokenTable] | None = None
 
@@ -82,6 +85,10 @@ class WordLlamaEmbedder:
             tokens = tokenizer.encode(texts[start : start + TEXTS_AT_ONCE])
             table.add_up(tokens, vectors[start : start + TEXTS_AT_ONCE])
             ids += map(np.unique, tokens)
+        self._embedded += len(texts)
+        if self._embedded >= TEXTS_BETWEEN_RESTS:
+            self._embedded = 0
+            table.rest()
         return _unit(vectors), ids
 
     def embed_query(self, text: str) -> Vectors:
@@ -106,7 +113,7 @@ class WordLlamaEmbedder:
         if not 1 <= dimensions <= DIMENSION:
             raise ValueError(f"a token vector has 1 to {DIMENSION} dimensions, not {dimensions}")
         _, table = self._load()
-        return _unit(table.leading(dimensions))
+        return table.units(dimensions)
 
     def _load(self) -> tuple[PieceTokenizer, TokenTable]:
         if self._parts is None:
@@ -176,9 +183,21 @@ class TokenTable:
     def __init__(self, half: NDArray[Any]) -> None:
         self._half = half
 
-    def leading(self, dimensions: int) -> Vectors:
-        """Return a widened copy of the leading dimensions of every row."""
-        return self._half[:, :dimensions].astype(np.float32)
+    def units(self, dimensions: int) -> Vectors:
+        """Return a widened copy of the leading dimensions of every row, scaled to length 1.
+
+        Block by block: lengths of all rows at once would take twice the copy's own memory beside it.
+        """
+        vectors = np.empty((len(self._half), dimensions), np.float32)
+        for start in range(0, len(vectors), ROWS_AT_ONCE):
+            block = slice(start, start + ROWS_AT_ONCE)
+            vectors[block] = _unit(self._half[block, :dimensions].astype(np.float32))
+        self.rest()
+        return vectors
+
+    def rest(self) -> None:
+        """Take the file out of memory after much of it was read: with a row come all around it."""
+        let_go(self._half)
 
     def add_up(self, tokens: Sequence[Tokens], sums: Vectors) -> None:
         """Add the vectors of each text's tokens to its row of ``sums``."""

@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from wikimcp.errors import StateError
 from wikimcp.graph.links import LinkGraph, same_names
 from wikimcp.graph.resolve import LinkTarget
@@ -23,13 +25,14 @@ from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.names import PageNames
 from wikimcp.index.page_record import PageRecord
 from wikimcp.index.pins import citations_of
-from wikimcp.index.records import PageBody, links_from_cell
+from wikimcp.index.records import Comments, PageBody, links_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.stale import IndexDamaged, Stale
 from wikimcp.index.visible import VisiblePages
+from wikimcp.lexical.vocabulary import StemSets
 from wikimcp.markdown.identity import derived_id
 from wikimcp.models import ANONYMOUS, Audience, Diagnostic, Link, LinkKind, Section
-from wikimcp.ports import Ids, LexicalHits, LexicalSearcher, VaultAdapter, Vectors
+from wikimcp.ports import Ids, LexicalHits, LexicalSearcher, VaultAdapter
 from wikimcp.retrieval.merge import merge_hits
 from wikimcp.retrieval.traits import Outline, outline
 
@@ -38,6 +41,7 @@ _MOST_OUTLINES = 4_000  # pages whose outlines are kept, about 2 kB each
 _MOST_BODIES = 512
 _MOST_INHERITED = 200  # edited pages
 _MOST_CONCERNED = 3_000  # pages whose links may lead elsewhere; with more, all are resolved anew
+_ORDINAL_BITS = np.uint64(16)
 
 
 class View:
@@ -51,9 +55,10 @@ class View:
         self.adapter = adapter
         self._building = threading.RLock()
         self._bodies: dict[int, PageBody] = {}
-        self._sections: dict[int, tuple[Section, ...]] = {}
+        self._sections: dict[int, tuple[tuple[Section, ...], Comments]] = {}
         self.checks: dict[tuple[int, Hashable], Any] = {}  # what was found of citations of a rev
         self._outlines: dict[int, Outline] = {}
+        self._stem_sets = StemSets()  # what is remembered holds words that this audience was shown
         self._known_citing: dict[int, tuple[Link, ...]] = {}
         self._chunk_rows: dict[str, ChunkRows] = {}
         self._rows_made: set[str] = set()  # embedders whose chunk rows are of this view already
@@ -72,6 +77,7 @@ class View:
     def _inherit(self, previous: View) -> None:
         """Take over what was read of pages that are still the same, by rev."""
         self._outlines = previous._outlines
+        self._stem_sets = previous._stem_sets
         self.checks = previous.checks
         self._sections = previous._sections
         self._bodies = previous._bodies
@@ -242,6 +248,14 @@ class View:
 
     def sections(self, page: PageRecord) -> tuple[Section, ...]:
         """Return a page's sections without the rest of its body. Raises Stale like ``body``."""
+        return self._parts(page)[0]
+
+    def comments(self, page: PageRecord) -> Comments:
+        """Return the ranges of a page's comments. Raises Stale like ``body``."""
+        return self._parts(page)[1]
+
+    def _parts(self, page: PageRecord) -> tuple[tuple[Section, ...], Comments]:
+        """Return what every passage of a page is made with: its sections and its comments."""
         found = self._sections.get(page.rev)
         if found is None:
             found = self.snapshot.catalog.sections(page.rev)
@@ -294,15 +308,15 @@ class View:
         if not ((chunks[1:] == chunks[:-1]).any() or (pages[1:] == pages[:-1]).any()):
             return hits
         known = self.by_rev
-
-        def path(rev: int) -> str:
-            page = known.get(rev)
-            return page.path if page is not None else ""
-
-        chunk_keys = [(-score, path(chunk >> 16), chunk) for score, chunk in _pairs(chunks, hits.chunk_ids)]
-        chunk_order = sorted(range(len(chunks)), key=chunk_keys.__getitem__)
-        page_keys = [(-score, path(rev)) for score, rev in _pairs(pages, hits.page_revs)]
-        page_order = sorted(range(len(pages)), key=page_keys.__getitem__)
+        chunk_revs = hits.chunk_ids >> _ORDINAL_BITS
+        revs, at = np.unique(np.concatenate((chunk_revs, hits.page_revs)), return_inverse=True)
+        found = [known.get(rev) for rev in revs.tolist()]
+        paths = [page.path if page is not None else "" for page in found]
+        place = np.empty(len(paths), np.int64)
+        place[sorted(range(len(paths)), key=paths.__getitem__)] = np.arange(len(paths))
+        at = place[at]
+        chunk_order = np.lexsort((hits.chunk_ids, at[: len(chunks)], -chunks))
+        page_order = np.lexsort((at[len(chunks) :], -pages))
         return replace(
             hits,
             chunk_ids=hits.chunk_ids[chunk_order],
@@ -323,6 +337,10 @@ class View:
     def analyze(self, text: str) -> list[str]:
         """Return the stems of a text as they are indexed."""
         return self.snapshot.searcher.analyze(text)
+
+    def stems(self, text: str) -> set[str]:
+        """Return the distinct stems of a text."""
+        return self._stem_sets.of(text, self.analyze)
 
     @cached_property
     def _unlocked(self) -> frozenset[int]:
@@ -351,10 +369,6 @@ def _same_blocks(links: LinkGraph, page: PageRecord, body: PageBody) -> bool:
         return all(link.kind is not LinkKind.BLOCK for link in body.links)
     before = {block for block, slug in known.items() if slug == page.slug}
     return before == {block.lower() for block in body.block_ids}
-
-
-def _pairs(scores: Vectors, ids: Ids) -> Iterable[tuple[float, int]]:
-    return zip(scores.tolist(), ids.tolist(), strict=True)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from wikimcp.index.page_record import (
 )
 from wikimcp.index.records import (
     BODY_COLUMNS,
+    Comments,
     PageBody,
     SkippedFile,
     body_from_row,
@@ -192,16 +193,11 @@ class Catalog:
             row = self.connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else body_from_row(row)
 
-    def sections(self, rev: int) -> tuple[Section, ...] | None:
-        """Return the sections of one rev; None when it is no longer there."""
+    def sections(self, rev: int) -> tuple[tuple[Section, ...], Comments] | None:
+        """Return the sections and the comments of one rev; None when it is no longer there."""
         with translated():
-            row = self.connection.execute("SELECT sections FROM bodies WHERE rev=?", (rev,)).fetchone()
-            return None if row is None else sections_from_cell(row[0])
-
-    def comments(self, rev: int) -> tuple[tuple[int, int], ...]:
-        """Return the comments of one rev: none when it is no longer there."""
-        rows = self._rows("SELECT rest FROM bodies WHERE rev=?", (rev,))
-        return comments_from_cell(rows[0][0]) if rows else ()
+            row = self.connection.execute("SELECT sections, rest FROM bodies WHERE rev=?", (rev,)).fetchone()
+            return None if row is None else (sections_from_cell(row[0]), comments_from_cell(row[1]))
 
     def links(self) -> list[tuple[int, str]]:
         """Return (rev, links cell) of every page that has links."""

@@ -20,7 +20,7 @@ Rows = NDArray[np.int64]
 _ORDINAL_BITS = np.uint64(16)
 _FEW_ROWS = 500
 _MOST_INSERTED = 5_000  # chunks; with more, what is sorted and counted is made anew
-_COUNTED_AT_ONCE = 16_384  # rows
+_COUNTED_AT_ONCE = 2_048  # rows
 _COSTLY_ROWS = 100_000  # an index over fewer is built in no time, whatever its kind
 _MOST_BESIDE = 0.1  # share of new rows beside an index that is kept
 

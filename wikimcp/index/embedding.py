@@ -13,6 +13,7 @@ from wikimcp.errors import WikimcpError
 from wikimcp.index.catalog import Catalog
 from wikimcp.index.dense_state import BuildDense, ChunkRows, DenseState, revs_after, revs_of
 from wikimcp.index.lock import ProcessLock
+from wikimcp.index.memory import give_back
 from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.state import StateDir
@@ -131,6 +132,8 @@ class EmbedderVectors:
             self._append(batch)
         if report:
             report("embedding", total, total)
+        if total >= _STATIC_BATCH:
+            give_back()
 
     def _append(self, batch: dict[bytes, str]) -> None:
         texts = list(batch.values())

@@ -19,6 +19,7 @@ from wikimcp.index.embedding import EmbedderVectors
 from wikimcp.index.freshness import Freshness
 from wikimcp.index.history import COMMAND_SECONDS, PASS_SECONDS
 from wikimcp.index.lock import ProcessLock
+from wikimcp.index.memory import give_back
 from wikimcp.index.records import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.store import IndexStore
@@ -138,6 +139,8 @@ class IndexKeeper:
             if self.store.refresh(report=report):
                 self.freshness.note_walk()
                 self._settled.set()
+                if self._threads:  # it stays: what a build or a load left behind would stay with it
+                    give_back()
             else:
                 self.store.sync()
             self._failure = None

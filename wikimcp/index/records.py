@@ -99,6 +99,9 @@ def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+Comments = tuple[tuple[int, int], ...]
+"""Ranges of a page's text, start and end."""
+
 # A body is stored in several cells, so that a reader decodes only what it needs.
 BODY_COLUMNS = ("rev", "sections", "traits", "chunks", "chunk_keys", "links", "frontmatter", "rest")
 
@@ -161,12 +164,12 @@ def body_from_row(row: Row) -> PageBody:
     )
 
 
-def comments_from_cell(rest: str) -> tuple[tuple[int, int], ...]:
+def comments_from_cell(rest: str) -> Comments:
     """Decode the comments of a body from its last cell, without the rest of it."""
     return _spans(json.loads(rest), "comments") if '"comments"' in rest else ()
 
 
-def _spans(rest: Mapping[str, Any], name: str) -> tuple[tuple[int, int], ...]:
+def _spans(rest: Mapping[str, Any], name: str) -> Comments:
     return tuple((start, end) for start, end in rest.get(name, ()))
 
 

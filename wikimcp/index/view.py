@@ -60,7 +60,6 @@ class Reading:
         self.touched: dict[str, PageRecord] = {}
         self._texts: dict[int, str] = {}
         self._lines: dict[int, LineIndex] = {}
-        self._comments: dict[int, tuple[tuple[int, int], ...]] = {}
 
     @property
     def pages(self) -> Sequence[PageRecord]:
@@ -242,10 +241,7 @@ class Reading:
         return "".join((*parts, text[at:]))
 
     def _comments_of(self, page: PageRecord) -> Sequence[tuple[int, int]]:
-        comments = self._comments.get(page.rev)
-        if comments is None:
-            comments = self._comments[page.rev] = self.view.snapshot.catalog.comments(page.rev)
-        return comments
+        return self.view.comments(page)
 
     def shown(self, page: PageRecord, text: str, start: int, end: int) -> str:
         """Return ``text[start:end]``, ``text`` being the page's text, as a passage: without comments.
@@ -337,6 +333,10 @@ class Reading:
     def analyze(self, text: str) -> list[str]:
         """Return the stems of a text as they are indexed."""
         return self.view.analyze(text)
+
+    def stems(self, text: str) -> set[str]:
+        """Return the distinct stems of a text."""
+        return self.view.stems(text)
 
     def embed_query(self, query: str) -> Vectors | None:
         """Return the vector of a question; None when there are no vectors to compare it with."""

@@ -17,7 +17,7 @@ from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 from wikimcp.lexical.documents import analyzed, documents
 from wikimcp.lexical.segments import Segments
 from wikimcp.lexical.statistics import Counted, Summed
-from wikimcp.lexical.terms import Term, idf, is_content, translated, utf8
+from wikimcp.lexical.terms import Term, idf, is_content, remembered, translated, utf8
 from wikimcp.lexical.vocabulary import LONGEST, Vocabulary, ascii_first
 from wikimcp.lexical.words import CJK_RUN, STOP_WORDS, cjk_query_tokens, query_identifiers
 from wikimcp.lexical.writers import Writers
@@ -149,7 +149,8 @@ class TantivySearcher:
         self._page_schema, self._chunk_schema = schemas["pages"], schemas["chunks"]
         self._page_total, self._chunk_total = totals["pages"], totals["chunks"]
         self._stemmed, self._plain = _stemmed(), _plain()
-        self._known: dict[str, tuple[int, float]] = {}
+        self._known: dict[tuple[str, str], tuple[int, float]] = {}
+        self._chunk_idfs: dict[tuple[str, str], tuple[float, float]] = {}
         self._statistics = statistics or Counted(self, None)
 
     def statistics(self, among: frozenset[int] | None = None) -> LexicalStatistics:
@@ -244,14 +245,12 @@ class TantivySearcher:
 
     def _frequency(self, field: str, token: str) -> tuple[int, float]:
         """Return (pages, idf) of a token, counting live pages only: a withheld page leaves no trace."""
-        key = f"{field}\0{token}"
-        found = self._known.get(key)
-        if found is None:
+
+        def counted() -> tuple[int, float]:
             count = self._statistics.pages(field, token)
-            found = self._known[key] = (count, idf(count, self._statistics.page_count))
-            if len(self._known) > 20_000:
-                self._known.clear()
-        return found
+            return count, idf(count, self._statistics.page_count)
+
+        return remembered(self._known, (field, token), counted)
 
     def documents(self, kind: str, among: frozenset[int] | None) -> int:
         """Return how many live pages (without the mark of the generation) or chunks (with it) there are."""
@@ -279,14 +278,17 @@ class TantivySearcher:
 
     def _chunk_idf(self, field: str, token: str) -> tuple[float, float]:
         """Return (idf among live chunks, idf that tantivy scores with, which counts deleted ones too)."""
-        counted = idf(self._chunks.doc_freq(field, token), self._chunk_total)
-        return idf(self._statistics.chunks(field, token), self._statistics.chunk_count), counted
+
+        def counted() -> tuple[float, float]:
+            live = idf(self._statistics.chunks(field, token), self._statistics.chunk_count)
+            return live, idf(self._chunks.doc_freq(field, token), self._chunk_total)
+
+        return remembered(self._chunk_idfs, (field, token), counted)
 
     def _page_boost(self, field: str, token: str) -> float:
         """Return what makes of tantivy's idf of a page token that among live pages."""
-        frequency = self._pages.doc_freq(field, token)
-        _, live = self._frequency(field, token)
-        return live / idf(frequency, self._page_total)
+        counted = idf(self._pages.doc_freq(field, token), self._page_total)
+        return self._frequency(field, token)[1] / counted
 
     def _content_terms(self, terms: Sequence[Term]) -> Iterator[LexicalTerm]:
         common = max(self._statistics.page_count, 1) * 0.5
@@ -295,8 +297,7 @@ class TantivySearcher:
             yield LexicalTerm(term.surface, term.stem, term.pages, term.idf, distinctive)
 
     def _cjk_term(self, token: str) -> LexicalTerm:
-        pages, idf = self._frequency("cjk", token)
-        return LexicalTerm(token, token, pages, idf, True)
+        return LexicalTerm(token, token, *self._frequency("cjk", token), True)
 
     # The query as tantivy takes it
 
@@ -404,18 +405,17 @@ def _vocabulary() -> Vocabulary:
     return Vocabulary(ascii_first(_plain().analyze), _stemmed().analyze)
 
 
-def _stemmed() -> Any:  # noqa: ANN401 - tantivy ships no types
-    builder = (
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST)).filter(Filter.lowercase())
-    )
-    return builder.filter(Filter.ascii_fold()).filter(Filter.stemmer("English")).build()
+def _folded() -> Any:  # noqa: ANN401 - tantivy ships no types
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST))
+    return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold())
+
+
+def _stemmed() -> Any:  # noqa: ANN401
+    return _folded().filter(Filter.stemmer("English")).build()
 
 
 def _plain() -> Any:  # noqa: ANN401
-    builder = (
-        TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST)).filter(Filter.lowercase())
-    )
-    return builder.filter(Filter.ascii_fold()).build()
+    return _folded().build()
 
 
 def _tokens() -> Any:  # noqa: ANN401

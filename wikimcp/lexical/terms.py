@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from wikimcp.errors import StateError
 from wikimcp.lexical.words import STOP_WORDS
+
+T = TypeVar("T")
+_MOST_KNOWN = 20_000  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,16 @@ def utf8(text: str) -> str:
 def idf(frequency: float, total: int) -> float:
     """BM25's inverse document frequency, as Lucene and tantivy compute it."""
     return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+
+
+def remembered(known: dict[tuple[str, str], T], key: tuple[str, str], count: Callable[[], T]) -> T:
+    """Return what is known of a token of a field; counted where it is not, and kept."""
+    found = known.get(key)
+    if found is None:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        found = known[key] = count()
+    return found
 
 
 def first_line(error: Exception) -> str:

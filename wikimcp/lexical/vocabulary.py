@@ -17,6 +17,7 @@ LONGEST = 60
 _LETTERS_AND_DIGITS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 Analyze = Callable[[str], list[str]]
 _MOST_REMEMBERED = 100_000
+_MOST_OF_ANSWERS = 20_000
 _MOST_NAMES = 2_000
 
 
@@ -69,6 +70,30 @@ def ascii_first(plain: Analyze) -> Analyze:
         return found
 
     return tokens
+
+
+class StemSets:
+    """The distinct stems of texts, stop words' too; those of plain words are remembered."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, text: str, analyze: Analyze) -> set[str]:
+        """Return the stems of a text, as many as ``analyze`` finds in the whole of it."""
+        odd: list[str] = []
+        if not text.isascii():  # a blank parts words in every script
+            pieces = text.split()
+            odd = [piece for piece in pieces if not piece.isascii()]
+            text = " ".join(piece for piece in pieces if piece.isascii())
+        tokens = {token for token in text.translate(_LETTERS_AND_DIGITS).split() if len(token) < LONGEST}
+        known = self._known
+        if len(known) > _MOST_OF_ANSWERS:
+            known = self._known = {}
+        new = [token for token in tokens if token not in known]
+        if new:
+            known.update(zip(new, analyze(" ".join(new)), strict=True))
+        stems = {known[token] for token in tokens}
+        return stems.union(analyze(" ".join(odd))) if odd else stems
 
 
 class _Stems(dict[str, str]):

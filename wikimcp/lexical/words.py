@@ -55,6 +55,12 @@ def query_identifiers(text: str) -> list[str]:
     return [token for piece in set(text.split()) for token in _read(piece)]
 
 
+def forget_words() -> None:
+    """Let go of the words of many pages: they take tens of megabytes, and an edit needs few of them."""
+    _remembered.clear()
+    _plain_words.clear()
+
+
 class _Remembered(dict[str, tuple[str, ...]]):
     """Identifier tokens by what stands between blanks: a million words are some ten thousand different."""
 

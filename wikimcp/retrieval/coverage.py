@@ -89,6 +89,8 @@ def lifting_terms(
         here = [surface for stem, surface in distinctive.items() if stem in stems]
         if len(here) > len(held):
             held = here
+        if len(held) == len(distinctive):
+            break  # no other section holds more, and finding out what it holds is dear
     whole = len(held) == len(distinctive)
     unknown = sum(term.pages == 0 for term in terms if term.distinctive)
     if not whole and (len(held) < _ENOUGH_TERMS or unknown > _UNKNOWN_SHARE * len(distinctive)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
@@ -22,6 +23,7 @@ _NEAR_WORDS = 0.8  # Jaccard of words below which their pairs need not be compar
 _FEW_WORDS = 12  # short texts are alike by chance
 _SHORT = 15 * QUARTERS  # a text shorter than this may stand twice
 _WORD = re.compile(r"\w+")
+_ASCII_WORDS = "".join(c.lower() if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
 
 
 def repeated(scored: Scored) -> tuple[NDArray[np.bool_], dict[int, list[int]]]:
@@ -50,22 +52,22 @@ def same_text(scored: Scored, positions: Collection[int]) -> set[int]:
 def near_duplicates(texts: Sequence[str], pages: Sequence[int]) -> dict[int, int]:
     """Return, for each text that nearly repeats an earlier one of another page, where that one is."""
     by_length = sorted(range(len(texts)), key=lambda at: len(texts[at]))
+    lengths = [_NEAR * len(texts[at]) for at in by_length]
     first_of: dict[int, int] = {}
     for place, at in enumerate(by_length):
-        for other in by_length[place + 1 :]:
-            if _NEAR * len(texts[other]) > len(texts[at]):
-                break
-            if pages[at] != pages[other] and _alike(texts[at], texts[other]):
+        # What is longer than about ten in nine of a text has too much that is not in it.
+        for other in by_length[place + 1 : bisect_right(lengths, len(texts[at]), place + 1)]:
+            if pages[at] != pages[other] and _alike(_words(texts[at]), _words(texts[other])):
                 first, later = sorted((at, other))
                 first_of[later] = min(first, first_of.get(later, first))
     # What repeats a repeat is left for another round: the text it is compared with may yet go.
     return {later: first for later, first in first_of.items() if first not in first_of}
 
 
-def _alike(first: str, second: str) -> bool:
-    """Tell whether two texts of about one length are nearly the same; the cheap test comes first."""
-    one, other = _words(first), _words(second)
-    if min(len(one.order), len(other.order)) < _FEW_WORDS:
+def _alike(one: _Words, other: _Words) -> bool:
+    """Tell whether two texts of about one length are nearly the same; the cheap tests come first."""
+    few, many = sorted((len(one.distinct), len(other.distinct)))
+    if few < _NEAR_WORDS * many or min(len(one.order), len(other.order)) < _FEW_WORDS:
         return False
     return (
         _jaccard(one.distinct, other.distinct) >= _NEAR_WORDS
@@ -78,12 +80,12 @@ class _Words(NamedTuple):
     distinct: frozenset[str]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=96)
 def _words(text: str) -> _Words:
-    text = text.casefold()
-    if not text.isascii():
-        text = CJK.sub(r" \g<0> ", text)  # such a character is a word
-    words = _WORD.findall(text)
+    if text.isascii():
+        words = text.translate(_ASCII_WORDS).split()  # the same words, three times as quickly
+    else:
+        words = _WORD.findall(CJK.sub(r" \g<0> ", text.casefold()))  # a CJK character is a word
     return _Words(words, frozenset(words))
 
 

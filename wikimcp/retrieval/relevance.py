@@ -102,10 +102,9 @@ def candidate_pages(evidence: Evidence, weights: Weights) -> dict[int, float]:
     np.maximum.at(best_lexical, at, lexical)
     np.maximum.at(best_dense, at, dense)
     scores = weights.section * best_lexical + weights.cosine * best_dense
-    pages: dict[int, float] = {}
-    for rev, score in zip((unique >> _ORDINAL_BITS).tolist(), scores.tolist(), strict=True):
-        if score > pages.get(rev, -np.inf):
-            pages[rev] = score
+    revs, first = np.unique(unique >> _ORDINAL_BITS, return_index=True)
+    best = np.maximum.reduceat(scores, first) if len(first) else scores
+    pages: dict[int, float] = dict(zip(revs.tolist(), best.tolist(), strict=True))
     for rev, score in zip(evidence.page_revs.tolist(), (evidence.page_scores / unit).tolist(), strict=True):
         pages[rev] = pages.get(rev, weights.cosine * below) + weights.page * score
     return pages
@@ -186,16 +185,13 @@ class _Sections:
         shapes = [outlines[rev] for rev in revs]
         counts = np.array([len(shape) for shape in shapes], np.int64)
         starts = np.cumsum(counts) - counts
-        ids = [
-            (np.uint64(rev) << _ORDINAL_BITS) | np.arange(len(shape.chunk_section), dtype=np.uint64)
-            for rev, shape in zip(revs, shapes, strict=True)
-        ]
-        sections = [shape.chunk_section + start for shape, start in zip(shapes, starts, strict=True)]
         page_of = np.repeat(np.arange(len(revs)), counts)
-        none = np.zeros(0, np.int64)
-        return cls(
-            revs, shapes, starts, page_of, np.concatenate([none.astype(np.uint64), *ids]), _joined(sections)
-        )
+        chunks = np.array([len(shape.chunk_section) for shape in shapes], np.int64)
+        chunk_page = np.repeat(np.arange(len(revs)), chunks)
+        ordinals = np.arange(len(chunk_page)) - (np.cumsum(chunks) - chunks)[chunk_page]
+        ids = (np.array(revs, np.uint64) << _ORDINAL_BITS)[chunk_page] | ordinals.astype(np.uint64)
+        sections = _joined([shape.chunk_section for shape in shapes]) + starts[chunk_page]
+        return cls(revs, shapes, starts, page_of, ids, sections)
 
     def best(
         self, values: Floats | Vectors, *, missing: float, of: NDArray[np.bool_] | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,11 +71,13 @@ class Selection:
         self._room = 0
         self._owner = [-1] * len(scored)  # the number of the run that holds a section; -1: none
         self._runs: dict[int, tuple[int, int]] = {}
-        self._begun: set[int] = set()  # pages with a run
+        self._begun: dict[int, list[int]] = {}  # the runs of each page that has one
+        self._reach: dict[int, tuple[int, int]] = {}
         self._number = 0
         self._offers = [0] * len(scored)  # how often a section was offered: only the last one counts
         self._heap: list[tuple[float, int, int]] = []
         self._alone = [cost + text for cost, text in zip(costs.citation, costs.text, strict=True)]
+        self._bridge = [text - cost for cost, text in zip(costs.citation, costs.text, strict=True)]
         self._worth_alone: list[float] = (
             probability / (np.array(self._alone) + _COST_OFFSET) ** _COST_POWER
         ).tolist()
@@ -101,7 +104,7 @@ class Selection:
             self._offer(at)
         while self._heap:
             negative, at, offer = heapq.heappop(self._heap)
-            if self._owner[at] >= 0 or offer != self._offers[at]:
+            if self._owner[at] >= 0 or offer != self._offers[at] or not self._may_fit(at):
                 continue
             option = self._best(at)
             if option is None:
@@ -109,8 +112,7 @@ class Selection:
             if option.worth < -negative:  # what it was offered with does not fit any more
                 heapq.heappush(self._heap, (-option.worth, at, offer))
                 continue
-            self._take(option)
-            for beside in self._around(option.first, option.last):
+            for beside in self._around(*self._take(option)):
                 self._offer(beside)
 
     def _leave_out_unlikely(self) -> None:
@@ -128,76 +130,100 @@ class Selection:
                 self._take(option)
                 return
 
+    def _may_fit(self, at: int) -> bool:
+        """Whether a section fits, at least as a bridge between two runs where its page has any."""
+        if self._page[at] in self._begun:
+            return self._bridge[at] <= self._room
+        return self._alone[at] <= self._room and len(self._runs) < self._limit
+
     def _offer(self, at: int) -> None:
         """Put a section on the heap with what it is worth now, if it fits."""
-        if self._owner[at] >= 0 or self._probability[at] == 0:
+        if self._owner[at] >= 0 or self._probability[at] == 0 or not self._may_fit(at):
             return
-        if self._costs.text[at] - self._costs.citation[at] > self._room:  # not even as a bridge
-            return
-        worth = 0.0
+        worth = self._worth_alone[at]
         if self._page[at] in self._begun:
-            if option := self._best(at):
-                worth = option.worth
-        elif self._alone[at] <= self._room and len(self._runs) < self._limit:
-            worth = self._worth_alone[at]
+            option = self._best(at)
+            worth = option.worth if option is not None else 0.0
         if worth:
             self._offers[at] += 1
             heapq.heappush(self._heap, (-worth, at, self._offers[at]))
 
-    def _take(self, option: _Option) -> None:
-        for number in option.swallowed:
-            del self._runs[number]
-        self._runs[self._number] = (option.first, option.last)
-        for at in range(option.first, option.last):
+    def _take(self, option: _Option) -> tuple[int, int]:
+        """Take sections in, with the runs beside them as one; returns from where to where it reaches."""
+        first, last = option.first, option.last
+        own = self._begun.setdefault(self._page[first], [])
+        for number in option.beside:
+            own.remove(number)
+            begins, ends = self._runs.pop(number)
+            first, last = min(first, begins), max(last, ends)
+        self._runs[self._number] = (first, last)
+        for at in range(first, last):
             self._owner[at] = self._number
-        self._begun.add(self._page[option.first])
+        own.append(self._number)
         self._number += 1
         self._room -= option.cost
+        return first, last
 
     def _best(self, at: int) -> _Option | None:
         """Return the way to take ``at`` in that is worth most; None when none fits."""
         best = None
-        for first, last, swallowed in self._ways(at):
-            if len(self._runs) + 1 - len(swallowed) > self._limit:
-                continue
-            cost, gain = self._costs.citation[at] * (1 - len(swallowed)), 0.0
-            for other in range(first, last):
-                if self._owner[other] < 0:
-                    cost += self._costs.text[other]
-                    gain += self._probability[other]
-            if cost <= self._room:
-                worth = gain / (max(cost, 0) + _COST_OFFSET) ** _COST_POWER
-                if best is None or worth > best.worth:
-                    best = _Option(first, last, swallowed, cost, worth)
+        if len(self._runs) < self._limit:
+            best = self._better(None, at, at, at + 1, ())
+        if self._page[at] not in self._begun or not self._costs.whole[at]:
+            return best
+        left, right = self._neighbours(at)
+        # A run reads as one already: of a join only what lies between is looked at, and counted.
+        if left is not None:
+            begins, after = self._runs[left]
+            if self._stands_above(begins, after, at + 1):
+                best = self._better(best, at, after, at + 1, (left,))
+        if right is not None:
+            until = self._runs[right][0]
+            if self._stands_above(at, at + 1, until + 1):
+                best = self._better(best, at, at, until, (right,))
+            if left is not None and self._stands_above(begins, after, until + 1):
+                best = self._better(best, at, after, until, (left, right))
         return best
 
-    def _ways(self, at: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-        yield at, at + 1, ()
-        if self._page[at] not in self._begun or not self._costs.whole[at]:
-            return
-        left, right = self._neighbour(at, -1), self._neighbour(at, 1)
-        first = at if left is None else self._runs[left][0]
-        last = at + 1 if right is None else self._runs[right][1]
-        if left is not None and self._reads_as_one(first, at + 1):
-            yield first, at + 1, (left,)
-        if right is not None and self._reads_as_one(at, last):
-            yield at, last, (right,)
-        if left is not None and right is not None and self._reads_as_one(first, last):
-            yield first, last, (left, right)
+    def _better(
+        self, best: _Option | None, at: int, first: int, last: int, beside: tuple[int, ...]
+    ) -> _Option | None:
+        """Return the better of ``best`` and taking ``first`` to ``last`` in; only what fits is an option."""
+        cost, gain = self._costs.citation[at] * (1 - len(beside)), 0.0
+        for other in range(first, last):
+            cost += self._costs.text[other]
+            gain += self._probability[other]
+        if cost > self._room:
+            return best
+        worth = gain / (max(cost, 0) + _COST_OFFSET) ** _COST_POWER
+        return best if best is not None and worth <= best.worth else _Option(first, last, beside, cost, worth)
 
-    def _neighbour(self, at: int, step: int) -> int | None:
-        """Return the run on the same page that lies at most a small gap away and may be joined."""
-        page, owner, whole = self._page, self._owner, self._costs.whole
+    def _neighbours(self, at: int) -> tuple[int | None, int | None]:
+        """Return the runs before and behind on the same page that lie a small gap away and may be joined."""
+        reach = self._reach.get(at)
+        if reach is None:
+            reach = self._reach[at] = (self._within(at, -1), self._within(at, 1))
+        lowest, highest = reach
+        left = right = None
+        for number in self._begun[self._page[at]]:
+            first, last = self._runs[number]
+            if lowest < last <= at:
+                left, lowest = number, last
+            elif at < first <= highest:
+                right, highest = number, first - 1
+        return left, right
+
+    def _within(self, at: int, step: int) -> int:
+        """Return the furthest section, going by ``step``, where a run may begin that ``at`` joins."""
+        page, probability, whole = self._page, self._probability, self._costs.whole
         gap = _WIDEST_GAP * self._costs.citation[at]
         beside = at + step
         while 0 <= beside < len(page) and page[beside] == page[at] and gap >= 0 and whole[beside]:
-            if owner[beside] >= 0:
-                return owner[beside]
-            if self._probability[beside] == 0:
-                return None
+            if probability[beside] == 0:  # never of a run, nor between two
+                break
             gap -= self._costs.text[beside]
             beside += step
-        return None
+        return beside - step
 
     def _around(self, first: int, last: int) -> Iterator[int]:
         """Yield the sections near enough to join the run from ``first`` to ``last``."""
@@ -209,16 +235,16 @@ class Selection:
                 gap -= self._costs.text[beside]
                 beside += step
 
-    def _reads_as_one(self, first: int, last: int) -> bool:
-        return self._level[first] <= min(self._level[first + 1 : last])
+    def _stands_above(self, heading: int, first: int, last: int) -> bool:
+        """Whether no heading from ``first`` to ``last`` stands above that of section ``heading``."""
+        return self._level[heading] <= min(self._level[first:last])
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
-    """One way to take a section in: the run that results, the runs it swallows, what it costs."""
+class _Option(NamedTuple):
+    """One way to take sections in, from ``first`` to ``last``: the runs that they join, what it costs."""
 
     first: int
     last: int
-    swallowed: tuple[int, ...]
+    beside: tuple[int, ...]
     cost: int
     worth: float

@@ -45,6 +45,12 @@ def path_cost(heading_path: Sequence[str]) -> int:
 
 
 @lru_cache(maxsize=16_384)
+def name_cost(name: str) -> int:
+    """Return ``text_cost`` of a title or slug, which is asked for again and again."""
+    return text_cost(name)
+
+
+@lru_cache(maxsize=16_384)
 def _heading_cost(heading: str) -> int:
     """Return the quarters of one heading of a path; those of a page's title are asked for again and again."""
     return 2 * (text_cost(heading) + 3) + len(quote(heading, safe="", errors="replace")) + 1

@@ -23,6 +23,8 @@ def finish(tool: AnyTool, result: Result, context: ToolContext) -> Answer:
 
     Raises TooLarge when not even the parts that cannot be cut are within the cap.
     """
+    if context.composed is not None and context.composed[0] is result:
+        return context.composed[1]
     result = stamped(result, context)
     if isinstance(result, Markdown):
         return Answer(structured=None, text=result.text)

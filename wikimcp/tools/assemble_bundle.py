@@ -23,7 +23,7 @@ from wikimcp.tools.bundle_rows import (
     omitted_rows,
     twin_notes,
 )
-from wikimcp.tools.contract import Params, Tool, ToolContext
+from wikimcp.tools.contract import Answer, Params, Tool, ToolContext
 from wikimcp.tools.evidence import Found, Mode, Question, gather
 from wikimcp.tools.excluding import read_exclusions
 from wikimcp.tools.filters import (
@@ -110,7 +110,7 @@ def run(reading: Reading, params: BundleParams, context: ToolContext) -> Bundle:
                 "omitted": _that_fit(omitted_rows(reading, found, choice), left),
             }
         )
-        fits = left >= 0 and _text_tokens(bundle, context) <= params.token_budget
+        fits = left >= 0 and count_tokens(_composed(bundle, context).text) <= params.token_budget
         if fits or not choice.spans:
             return bundle
         choice = replace(choice, spans=choice.spans[:-1])
@@ -133,8 +133,11 @@ def _size(bundle: Bundle, context: ToolContext) -> int:
     return json_quarters(stamped(bundle, context).wire())
 
 
-def _text_tokens(bundle: Bundle, context: ToolContext) -> int:
-    return count_tokens(compose(TOOL, stamped(bundle, context)).text)
+def _composed(bundle: Bundle, context: ToolContext) -> Answer:
+    """Return a bundle as it is sent; kept, for the one that fits is sent."""
+    answer = compose(TOOL, stamped(bundle, context))
+    context.composed = bundle, answer
+    return answer
 
 
 def _that_fit(rows: Iterator[Omitted], left: int) -> list[Omitted]:

@@ -11,7 +11,7 @@ from wikimcp.index.view import PageRecord, Reading
 from wikimcp.retrieval.duplicates import near_duplicates, repeated
 from wikimcp.retrieval.relevance import Floats, Scored
 from wikimcp.retrieval.selection import Costs, Run, Selection, probabilities
-from wikimcp.retrieval.sizes import QUARTERS, text_cost
+from wikimcp.retrieval.sizes import QUARTERS, name_cost
 from wikimcp.tools.bundle_spans import Room, Span, cut_span, least_cost
 from wikimcp.tools.evidence import Found
 from wikimcp.tools.excluding import Exclusion, excluded_sections
@@ -121,12 +121,12 @@ def _costs(reading: Reading, found: Found, room: int) -> tuple[Costs, list[Room]
 
 
 def _names_cost(page: PageRecord) -> int:
-    return _KEYS_COST + 3 * text_cost(page.slug) + text_cost(page.title) + 2 * len(page.canonical_id)
+    return _KEYS_COST + 3 * name_cost(page.slug) + name_cost(page.title) + 2 * len(page.canonical_id)
 
 
 def _twins_cost(pages: Sequence[PageRecord]) -> int:
     """Return what a note costs that names the pages with the same text."""
-    return _TWINS_COST + sum(text_cost(page.slug) for page in pages[:TWINS_SHOWN]) if pages else 0
+    return _TWINS_COST + sum(name_cost(page.slug) for page in pages[:TWINS_SHOWN]) if pages else 0
 
 
 def _set_repeats_aside(

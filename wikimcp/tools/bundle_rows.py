@@ -84,16 +84,16 @@ def _section_ranks(chunk_ids: Ids, outlines: Mapping[int, Outline]) -> dict[int,
 
     The sections of pages that were not scored are not known: their chunks take a place each.
     """
-    revs = chunk_ids >> np.uint64(16)
-    keys = chunk_ids.astype(np.int64)
-    known = np.zeros(len(keys), bool)
-    for rev, shape in outlines.items():
-        here = np.flatnonzero(revs == rev)
-        keys[here] = _key(rev, 0) | shape.chunk_section[keys[here] & 0xFFFF]
-        known[here] = True
-    distinct, first = np.unique(np.where(known, keys, -1 - keys), return_index=True)
-    ranks = np.argsort(np.argsort(first)) + 1
-    return dict(zip(distinct.tolist(), ranks.tolist(), strict=True))
+    revs = (chunk_ids >> np.uint64(16)).astype(np.int64)
+    known = np.flatnonzero(np.isin(revs, list(outlines)))
+    ordinals = (chunk_ids[known] & np.uint64(0xFFFF)).tolist()
+    first: dict[int, int] = {}
+    repeats = np.zeros(len(chunk_ids), np.int64)
+    for place, rev, ordinal in zip(known.tolist(), revs[known].tolist(), ordinals, strict=True):
+        key = _key(rev, int(outlines[rev].chunk_section[ordinal]))
+        repeats[place] = first.setdefault(key, place) != place
+    ranks = np.arange(1, len(chunk_ids) + 1) - np.cumsum(repeats)
+    return {key: int(ranks[place]) for key, place in first.items()}
 
 
 def omitted_rows(reading: Reading, found: Found, choice: Choice) -> Iterator[Omitted]:
@@ -143,7 +143,7 @@ def coverage_row(
         section_count=len(spans),
         distinct_page_count=len({span.page.rev for span in spans}),
         terms=found.lexical.terms,
-        section_stems=lambda: [set(reading.analyze(_with_names(span.page, span))) for span in spans],
+        section_stems=lambda: (reading.stems(_with_names(span.page, span)) for span in spans),
         thresholds=settings.thresholds(calibrated),
         lexical_lift=settings.lexical_lift,
     )

@@ -177,6 +177,8 @@ class ToolContext:
     triples: WikiTriples | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     notes: list[str] = field(default_factory=list)
+    composed: tuple[Result, Answer] | None = None
+    """A result that ``run`` had to put into its final form already, and that form."""
 
     def note(self, text: str) -> None:
         """Add a note once."""

@@ -161,15 +161,22 @@ def _without_copies(
 
     Sync leftovers come after every other page.
     """
-    pages = [page for rev in promising if (page := reading.page_by_rev(rev)) is not None]
-    pages.sort(key=attrgetter("path"))
-    pages.sort(key=lambda page: -promising[page.rev])
-    pages.sort(key=attrgetter("conflict_copy"))
+    known = reading.view.by_rev
+    found = [(page, promise) for rev, promise in promising.items() if (page := known.get(rev)) is not None]
+    found.sort(key=_path)
+    leftover = np.array([page.conflict_copy for page, _ in found], np.bool_)
+    promises = np.array([promise for _, promise in found])
     kept: dict[str, PageRecord] = {}
     twins: dict[int, list[PageRecord]] = {}
-    for page in pages:
-        first = kept.setdefault(page.content_hash, page)
-        if first is not page:
+    for at in np.lexsort((-promises, leftover)).tolist():  # a stable order: equals stay by path
+        page = found[at][0]
+        first = kept.get(page.content_hash)
+        if first is not None:
             twins.setdefault(first.rev, []).append(page)
-    best = list(kept.values())[:_PREPARED]
-    return sorted(best, key=attrgetter("path")), twins
+        elif len(kept) < _PREPARED:
+            kept[page.content_hash] = page
+    return sorted(kept.values(), key=attrgetter("path")), twins
+
+
+def _path(found: tuple[PageRecord, float]) -> str:
+    return found[0].path

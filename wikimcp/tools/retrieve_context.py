@@ -194,7 +194,7 @@ class _Passages:
         return part_within(text, start, end, tokens=self._longest, terms=self._terms)
 
     def _matched(self, passage: str, section: Section) -> list[str]:
-        stems = set(self._reading.analyze("\n".join((*section.heading_path, passage))))
+        stems = self._reading.stems("\n".join((*section.heading_path, passage)))
         found = [term.surface for term in self._terms if term.stem in stems]
         return [clip(surface, _LONGEST_TERM) for surface in found[:_MOST_TERMS]]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -21,7 +20,7 @@ from wikimcp.vaults.conflict_copies import is_conflict_copy, original_of
 from wikimcp.vaults.decoding import decode
 from wikimcp.vaults.dialect_files import UnreadableRules
 from wikimcp.vaults.globs import PathPattern, compile_globs, rebase_globs
-from wikimcp.vaults.opening import Bounds, read_file
+from wikimcp.vaults.opening import Bounds, read_file, stat_file
 from wikimcp.vaults.options import VaultOptions
 from wikimcp.vaults.pages import PageName, build_page
 from wikimcp.vaults.sidecars import read_bytes, sidecar_paths, stamp_of
@@ -142,13 +141,8 @@ class FolderAdapter:
         if not self.serves(path):
             return None
         try:
-            real = os.path.realpath(self.bounds.inside(path))
-            if not self.bounds.hold(real):
-                return None
-            status = os.lstat(real)
+            status = stat_file(self.bounds, path)
         except (OSError, ValueError, NotFound):
-            return None
-        if not stat.S_ISREG(status.st_mode):
             return None
         return FileStamp(path, status.st_mtime_ns, status.st_size, status.st_ino)
 

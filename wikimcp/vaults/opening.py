@@ -83,6 +83,42 @@ def _read_file(bounds: Bounds, path: str, full: str, cap: int) -> FileBytes:
     return FileBytes(data[:cap], status, len(data) > cap)
 
 
+def stat_file(bounds: Bounds, path: str) -> os.stat_result:
+    """Stat one file of the vault without opening it for reading.
+
+    Raises FileNotFoundError when it is gone or no regular file, NotFound when it lies outside of the
+    bounds, OSError when it cannot be looked at.
+    """
+    full = bounds.inside(path)
+    status = _stat_named(bounds, full) if _DESCRIPTORS else None
+    if status is None:  # a link, or a system that cannot say what was opened
+        real = os.path.realpath(full)
+        if not bounds.hold(real):
+            raise NotFound(_OUTSIDE)
+        status = os.lstat(real)
+    if not stat.S_ISREG(status.st_mode):
+        raise FileNotFoundError(errno.ENOENT, "no regular file", path)
+    return status
+
+
+def _stat_named(bounds: Bounds, full: str) -> os.stat_result | None:
+    """Stat what stands at a path, None for a link; a quarter of the work of following the path by hand.
+
+    The descriptor opens nothing (``O_PATH``): it only holds on to the file whose place is checked.
+    """
+    descriptor = os.open(full, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISLNK(status.st_mode):
+            return None
+        real = os.readlink(f"{_DESCRIPTORS}/{descriptor}")
+        if real != full and not bounds.hold(real):
+            raise NotFound(_OUTSIDE)
+        return status
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def listed_folder(bounds: Bounds, real: str) -> Iterator[Iterator[os.DirEntry[str]]]:
     """Give the entries of a folder by its real path; their ``path`` is not to be used, only their name.
