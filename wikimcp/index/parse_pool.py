@@ -6,6 +6,7 @@ and ends when its parent closes the pipe or dies. The parent parses too while it
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle  # nosec B403 # see where it is loaded
 import selectors
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from wikimcp.index.prepare import Prepared, Skipped, prepare
+from wikimcp.index.prepare import Prepared, Skipped, prepare_batch
 from wikimcp.ports import PageAnalysis, VaultAdapter
 
 _BATCH = 48
@@ -33,8 +34,8 @@ def prepare_all(
     if workers is None:
         workers = spare_workers() if len(paths) >= POOL_FROM else 0
     if workers <= 0:
-        for path in paths:
-            yield prepare(adapter, path, analyze=analyze)
+        for at in range(0, len(paths), _BATCH):
+            yield from prepare_batch(adapter, paths[at : at + _BATCH], analyze=analyze)
         return
     yield from _with_workers(adapter, paths, analyze, workers)
 
@@ -67,8 +68,7 @@ def _with_workers(
                     else:
                         yield from results
                 if not ready and batches:
-                    for path in batches.popleft():
-                        yield prepare(adapter, path, analyze=analyze)
+                    yield from prepare_batch(adapter, batches.popleft(), analyze=analyze)
     finally:
         for worker in pool:
             worker.stop()
@@ -125,11 +125,12 @@ def work() -> None:
     """Run the worker's side: how to read first, then batches of paths until stdin closes."""
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints while parsing must not break the frames
+    gc.disable()  # what parsing makes goes by itself; looking for circles in it finds none
     try:
         adapter, analyze = _read_frame(stdin)
         while True:
             batch = _read_frame(stdin)
-            _write_frame(stdout, [prepare(adapter, path, analyze=analyze) for path in batch])
+            _write_frame(stdout, prepare_batch(adapter, batch, analyze=analyze))
     except (EOFError, OSError, KeyboardInterrupt):
         return
 
