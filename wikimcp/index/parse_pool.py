@@ -21,7 +21,7 @@ from typing import IO, Any
 from wikimcp.index.prepare import Prepared, Skipped, prepare_batch
 from wikimcp.ports import PageAnalysis, VaultAdapter
 
-_BATCH = 48
+_BATCH, _SMALLEST_BATCH = 48, 8
 _AHEAD = 3  # batches a worker has in hand, so that it never waits for the parent
 _LENGTH = struct.Struct("<Q")
 POOL_FROM = 600  # files; below, starting a process costs more than it brings
@@ -48,7 +48,7 @@ def spare_workers() -> int:
 def _with_workers(
     adapter: VaultAdapter, paths: Sequence[str], analyze: PageAnalysis, workers: int
 ) -> Iterator[Prepared | Skipped]:
-    batches = deque(paths[at : at + _BATCH] for at in range(0, len(paths), _BATCH))
+    batches = deque(_batches(paths, workers + 1))
     pool = [_Worker(adapter, analyze) for _ in range(workers)]
     try:
         with selectors.DefaultSelector() as selector:
@@ -72,6 +72,16 @@ def _with_workers(
     finally:
         for worker in pool:
             worker.stop()
+
+
+def _batches(paths: Sequence[str], processes: int) -> Iterator[Sequence[str]]:
+    """Yield the paths in batches, smaller ones towards the end: then a worker's batches are waited for."""
+    at = 0
+    while at < len(paths):
+        share = (len(paths) - at) // (2 * _AHEAD * processes)
+        size = min(max(share, _SMALLEST_BATCH), _BATCH)
+        yield paths[at : at + size]
+        at += size
 
 
 class _Worker:

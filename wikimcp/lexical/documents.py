@@ -113,7 +113,7 @@ def documents(page: AnalyzedPage) -> tuple[Document, list[Document]]:
     """Return the fields of a whole page, and those of each chunk in the context of its page."""
     fields: PageFields = page.fields
     rev, meta = page.rev, fields.meta
-    whole: Document = {"rev": rev, "all": fields.all, "exact": fields.exact, "cjk": fields.cjk}
+    whole: Document = {"rev": rev, "all": fields.all, "exact": fields.exact} | _wide(fields.cjk)
     return whole, [
         {
             "rev": rev,
@@ -123,10 +123,14 @@ def documents(page: AnalyzedPage) -> tuple[Document, list[Document]]:
             "body": body,
             "exact": exact,
             "ident": identifiers,
-            "cjk": cjk,
         }
+        | _wide(cjk)
         for ordinal, (heads, body, exact, identifiers, cjk) in enumerate(fields.chunks)
     ]
+
+
+def _wide(cjk: str) -> Document:
+    return {"cjk": cjk} if cjk else {}
 
 
 def _cjk(text: str) -> str:

@@ -10,6 +10,7 @@ import json
 import string
 from collections.abc import Sequence
 from functools import lru_cache
+from json.encoder import encode_basestring
 
 from wikimcp.markdown.tokens import CJK
 
@@ -37,7 +38,7 @@ def whole_tokens(size: int) -> int:
 
 def text_cost(text: str) -> int:
     """Return the quarters of a text inside a JSON string: escapes counted, quotes not."""
-    return json_quarters(text) - 2
+    return quarters(encode_basestring(text)) - 2
 
 
 def path_cost(heading_path: Sequence[str]) -> int:
