@@ -39,7 +39,10 @@ _EDGES = ".:/@\\-"
 
 
 def query_identifiers(text: str) -> list[str]:
-    """Return the tokens of each distinct identifier of a text in lower case, whole and by its parts."""
+    """Return the tokens of each distinct identifier of a text in lower case, whole and by its parts.
+
+    Nothing is remembered, here or of pages: a question must take as long for any word, also of withheld ones.
+    """
     return [token for piece in set(text.split()) for token in identifier_tokens(piece)]
 
 
