@@ -363,12 +363,15 @@ class WikiService:
         """Return values for an argument that begin like ``value``; ``kind`` is a prompt or template."""
         return self._read(_audience(caller), lambda reading: complete(reading, argument, value))
 
-    def status(self, caller: Caller) -> dict[str, Any]:
-        """Return the state of index and backends; files and reasons for the operator only."""
+    def status(self, caller: Caller, *, details: bool = True) -> dict[str, Any]:
+        """Return the state of index and backends; files and reasons for the operator only.
+
+        Without ``details`` no page is named, which spares reading every page's links.
+        """
         self.keeper.freshen()
         names, off = self._available()
         facts = self.options.facts or {}
-        return full_status(self.keeper, caller, facts=facts, tools=names, off=off)
+        return full_status(self.keeper, caller, facts=facts, tools=names, off=off, details=details)
 
     def graph(self, caller: Caller) -> dict[str, Any]:
         """Return the graph projection that a caller sees: ``nodes``, ``edges``, ``counts``, ``diagnostics``.

@@ -67,7 +67,7 @@ class TinyService(WikiService):
     def ready(self) -> bool:
         return self.ready_now
 
-    def status(self, caller: Caller) -> dict[str, Any]:
+    def status(self, caller: Caller, *, details: bool = True) -> dict[str, Any]:
         return {"caller": caller.name}
 
     def subscribe(self, on_tools_changed: Callable[[], None]) -> None:

@@ -51,7 +51,9 @@ SHARED: Mapping[str, frozenset[str]] = {
     "embedders": frozenset(
         {"bert_onnx", "catalog", "hub", "model_directory", "model_store", "staging", "weights", "wheel"}
     ),
-    "lexical": frozenset({"documents", "segments", "statistics", "terms", "vocabulary", "words", "writers"}),
+    "lexical": frozenset(
+        {"documents", "identifiers", "segments", "statistics", "terms", "vocabulary", "words", "writers"}
+    ),
     "dense": frozenset({"scoring"}),
     "triples": frozenset(
         {

@@ -182,9 +182,12 @@ def test_index_reports_progress_on_stderr_only_and_rebuilds_when_told(run: Run) 
     before = current.read_text()
     assert run("index")[0] == 0
     assert current.read_text() == before
-    code, out, _ = run("index", "--rebuild", "--json")
+    code, out, err = run("index", "--rebuild", "--json")
     assert (code, json.loads(out)["files"]["indexed"]) == (0, 4)
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["reading"], "no file is read twice"
     assert current.read_text() != before
+    code, out, _ = run("index")
+    assert dict(line.split("\t") for line in out.splitlines())["files.withheld"] == "1"
 
 
 def test_doctor_finds_nothing_wrong_with_a_good_vault(run: Run) -> None:

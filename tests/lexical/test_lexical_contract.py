@@ -20,7 +20,16 @@ from wikimcp.errors import StateError
 from wikimcp.ports import LexicalIndex, LexicalSearcher
 
 Open = Callable[[Path], FromPages]
-NOT_MEMBERS = {"documents", "segments", "statistics", "terms", "vocabulary", "words", "writers"}
+NOT_MEMBERS = {
+    "documents",
+    "identifiers",
+    "segments",
+    "statistics",
+    "terms",
+    "vocabulary",
+    "words",
+    "writers",
+}
 OPENERS = {"tantivy": "TantivyIndex"}
 
 

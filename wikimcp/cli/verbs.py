@@ -178,13 +178,15 @@ def index(arguments: argparse.Namespace) -> int:
             if arguments.rebuild:
                 service.rebuild(progress)
             service.wait_ready("none", progress, history_seconds=PASS_SECONDS)
-            service.verify(progress)
+            if not arguments.rebuild:  # which has just read every file
+                service.verify(progress)
             service.wait_ready("all", progress)
-        status = service.status(local_caller(settings))
+        whole = getattr(arguments, "json", False)
+        status = service.status(local_caller(settings), details=whole)
     finally:
         service.close()
     brief = {name: status[name] for name in ("index", "files", "embedders", "notes") if status.get(name)}
-    return _facts(arguments, status if getattr(arguments, "json", False) else brief)
+    return _facts(arguments, status if whole else brief)
 
 
 def _ask(arguments: argparse.Namespace, tool: str, asked: Mapping[str, Any], *, dense: bool = False) -> int:

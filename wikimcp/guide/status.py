@@ -25,8 +25,12 @@ def full_status(
     facts: Mapping[str, Any],
     tools: Sequence[str],
     off: Mapping[str, str],
+    details: bool = True,
 ) -> dict[str, Any]:
-    """Return index state, backends and tools; for the operator also files, reasons and folders."""
+    """Return index state, backends and tools; for the operator also files, reasons and folders.
+
+    Without ``details`` files are only counted.
+    """
     store, snapshot = keeper.store, keeper.store.snapshot
     status: dict[str, Any] = {
         "index": asdict(keeper.stamp(None)),
@@ -47,6 +51,8 @@ def full_status(
     if not caller.operator:
         return status
     status["files"]["withheld"] = snapshot.withheld_count()
+    if not details:
+        return status
     status["vault"] = str(store.adapter.root)
     status["state_dir"] = str(store.state.root)
     status["skipped"] = [{"path": file.path, **asdict(file.why)} for file in snapshot.catalog.skipped()]

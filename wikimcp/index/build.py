@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from wikimcp.index.catalog import uncollected
 from wikimcp.index.changes import Changes
 from wikimcp.index.folder import IndexFolder, Loaded
 from wikimcp.index.parse_pool import POOL_FROM, spare_workers
@@ -42,15 +43,16 @@ def fill(
 
     for number, part in enumerate(slices):
         last = number == len(slices) - 1
-        applied = writer.apply(
-            Changes(tuple(part), ()),
-            {},
-            scan=scan if last else None,
-            complete=last,
-            fresh=number == 0,
-            workers=spare_workers() if len(paths) >= POOL_FROM else 0,
-            progress=progress,
-        )
+        with uncollected():
+            applied = writer.apply(
+                Changes(tuple(part), ()),
+                {},
+                scan=scan if last else None,
+                complete=last,
+                fresh=number == 0,
+                workers=spare_workers() if len(paths) >= POOL_FROM else 0,
+                progress=progress,
+            )
         done += len(part)
         snapshot = snapshot_after(applied, snapshot, opened, complete=last)
         yield snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 
-from wikimcp.lexical.words import forget_words
+from wikimcp.lexical.vocabulary import forget_words
 
 
 def give_back() -> None:

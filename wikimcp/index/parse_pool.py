@@ -6,6 +6,7 @@ and ends when its parent closes the pipe or dies. The parent parses too while it
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle  # nosec B403 # see where it is loaded
 import selectors
@@ -17,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-from wikimcp.index.prepare import Prepared, Skipped, prepare
+from wikimcp.index.prepare import Prepared, Skipped, prepare_batch
 from wikimcp.ports import PageAnalysis, VaultAdapter
 
-_BATCH = 48
+_BATCH, _SMALLEST_BATCH = 48, 8
 _AHEAD = 3  # batches a worker has in hand, so that it never waits for the parent
 _LENGTH = struct.Struct("<Q")
 POOL_FROM = 600  # files; below, starting a process costs more than it brings
@@ -33,8 +34,8 @@ def prepare_all(
     if workers is None:
         workers = spare_workers() if len(paths) >= POOL_FROM else 0
     if workers <= 0:
-        for path in paths:
-            yield prepare(adapter, path, analyze=analyze)
+        for at in range(0, len(paths), _BATCH):
+            yield from prepare_batch(adapter, paths[at : at + _BATCH], analyze=analyze)
         return
     yield from _with_workers(adapter, paths, analyze, workers)
 
@@ -47,7 +48,7 @@ def spare_workers() -> int:
 def _with_workers(
     adapter: VaultAdapter, paths: Sequence[str], analyze: PageAnalysis, workers: int
 ) -> Iterator[Prepared | Skipped]:
-    batches = deque(paths[at : at + _BATCH] for at in range(0, len(paths), _BATCH))
+    batches = deque(_batches(paths, workers + 1))
     pool = [_Worker(adapter, analyze) for _ in range(workers)]
     try:
         with selectors.DefaultSelector() as selector:
@@ -67,11 +68,20 @@ def _with_workers(
                     else:
                         yield from results
                 if not ready and batches:
-                    for path in batches.popleft():
-                        yield prepare(adapter, path, analyze=analyze)
+                    yield from prepare_batch(adapter, batches.popleft(), analyze=analyze)
     finally:
         for worker in pool:
             worker.stop()
+
+
+def _batches(paths: Sequence[str], processes: int) -> Iterator[Sequence[str]]:
+    """Yield the paths in batches, smaller ones towards the end: then a worker's batches are waited for."""
+    at = 0
+    while at < len(paths):
+        share = (len(paths) - at) // (2 * _AHEAD * processes)
+        size = min(max(share, _SMALLEST_BATCH), _BATCH)
+        yield paths[at : at + size]
+        at += size
 
 
 class _Worker:
@@ -125,11 +135,12 @@ def work() -> None:
     """Run the worker's side: how to read first, then batches of paths until stdin closes."""
     stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints while parsing must not break the frames
+    gc.disable()  # what parsing makes goes by itself; looking for circles in it finds none
     try:
         adapter, analyze = _read_frame(stdin)
         while True:
             batch = _read_frame(stdin)
-            _write_frame(stdout, [prepare(adapter, path, analyze=analyze) for path in batch])
+            _write_frame(stdout, prepare_batch(adapter, batch, analyze=analyze))
     except (EOFError, OSError, KeyboardInterrupt):
         return
 

@@ -50,8 +50,35 @@ class Skipped:
     stamp: FileStamp | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A page with all but its words worked out."""
+
+    record: PageRecord
+    body: Row
+    lexical: LexicalPage
+    declared_id: str
+    stamp: FileStamp
+
+
 def prepare(adapter: VaultAdapter, path: str, *, analyze: PageAnalysis) -> Prepared | Skipped:
     """Read and parse one file. One bad file costs one file: whatever goes wrong is a Skipped."""
+    return prepare_batch(adapter, (path,), analyze=analyze)[0]
+
+
+def prepare_batch(
+    adapter: VaultAdapter, paths: Sequence[str], *, analyze: PageAnalysis
+) -> list[Prepared | Skipped]:
+    """Read and parse some files, in their order, each as ``prepare`` does.
+
+    First all are parsed, then their words are worked out: each of the two has what it needs at hand, and
+    drives it out of the processor's caches for the other.
+    """
+    parsed = [_parsed(adapter, path) for path in paths]
+    return [item if isinstance(item, Skipped) else _prepared(item, analyze) for item in parsed]
+
+
+def _parsed(adapter: VaultAdapter, path: str) -> _Parsed | Skipped:
     try:
         content = adapter.read(path)
     except FileNotFoundError:
@@ -64,14 +91,27 @@ def prepare(adapter: VaultAdapter, path: str, *, analyze: PageAnalysis) -> Prepa
         why = next(iter(content.diagnostics), Diagnostic("binary", "not a text file"))
         return Skipped(path, why, stamp=content.stamp)
     try:
-        return _prepared(adapter, content, analyze)
+        return _read(adapter, content)
     except Exception:
-        log.exception("parsing %s failed", path)
-        why = Diagnostic("unparsed", "reading this file failed; the server's log holds the details")
-        return Skipped(path, why, stamp=content.stamp)
+        return _failed(content.stamp)
 
 
-def _prepared(adapter: VaultAdapter, content: FileContent, analyze: PageAnalysis) -> Prepared:
+def _prepared(parsed: _Parsed, analyze: PageAnalysis) -> Prepared | Skipped:
+    try:
+        words = analyze(parsed.lexical)
+    except Exception:
+        return _failed(parsed.stamp)
+    return Prepared(parsed.record, parsed.body, words, parsed.declared_id)
+
+
+def _failed(stamp: FileStamp) -> Skipped:
+    """Note the exception that is being handled; the file is left until it changes."""
+    log.exception("parsing %s failed", stamp.path)
+    why = Diagnostic("unparsed", "reading this file failed; the server's log holds the details")
+    return Skipped(stamp.path, why, stamp=stamp)
+
+
+def _read(adapter: VaultAdapter, content: FileContent) -> _Parsed:
     page = adapter.parse(content)
     updated_at = page.updated_at or iso_time(content.stamp.mtime_ns)
     record = record_of(page, rev=0, version=page.fixed_version, stamp=content.stamp, updated_at=updated_at)
@@ -84,11 +124,12 @@ def _prepared(adapter: VaultAdapter, content: FileContent, analyze: PageAnalysis
         )
         for path, text in texts
     )
-    return Prepared(
+    return _Parsed(
         record=record,
         body=body_row(0, page, traits=_traits(page, content.text), chunk_keys=keys),
-        lexical=analyze(lexical_page(page, record, texts)),
+        lexical=lexical_page(page, record, texts),
         declared_id="" if record.id_derived else page.canonical_id,
+        stamp=content.stamp,
     )
 
 

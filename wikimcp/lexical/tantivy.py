@@ -18,7 +18,7 @@ from wikimcp.lexical.documents import analyzed, documents
 from wikimcp.lexical.segments import Segments
 from wikimcp.lexical.statistics import Counted, Summed
 from wikimcp.lexical.terms import Term, idf, is_content, remembered, translated, utf8
-from wikimcp.lexical.vocabulary import LONGEST, Vocabulary, ascii_first
+from wikimcp.lexical.vocabulary import LONGEST, Vocabulary
 from wikimcp.lexical.words import CJK_RUN, STOP_WORDS, cjk_query_tokens, query_identifiers
 from wikimcp.lexical.writers import Writers
 from wikimcp.ports import AnalyzedPage, LexicalHits, LexicalPage, LexicalStatistics, LexicalTerm, PageAnalysis
@@ -402,7 +402,7 @@ def analysis(page: LexicalPage) -> AnalyzedPage:
 
 @cache
 def _vocabulary() -> Vocabulary:
-    return Vocabulary(ascii_first(_plain().analyze), _stemmed().analyze)
+    return Vocabulary(_plain().analyze, _stemmed().analyze)
 
 
 def _folded() -> Any:  # noqa: ANN401 - tantivy ships no types

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator
 
 _STOP_WORDS = """
@@ -32,65 +31,31 @@ _SPLIT = re.compile(r"[^\w+#]+|_+")
 # An identifier has punctuation inside or + or # behind, a hyphen beside a digit or a capital, a
 # digit next to a letter, or a change of case inside. A hyphenated word is none: its words are found.
 _IDENTIFIER = re.compile(
-    r"(?=.*[^\W\d_])(?:.*\w[_.:/@\\]+\w.*|\w+(?:\+\+|#)|.*[A-Z\d]-\w.*|.*\w-\d.*|.*[a-z][A-Z].*|.*[^\W\d_]\d.*"
-    r"|.*\d[^\W\d_].*|[A-Z]{2,}[a-z]+.*)"
+    r"\w[_.:/@\\]+\w|[A-Z\d]-\w|\w-\d|[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]|\A[A-Z]{2,}[a-z]|\A\w+(?:\+\+|#)\Z"
 )
+_LETTER = re.compile(r"[^\W\d_]")
 _LONGEST = 80
-_MOST_REMEMBERED = 250_000
 _EDGES = ".:/@\\-"
-_AROUND = "".join(sorted(set(string.punctuation) - set("+#_")))
-
-
-def identifier_tokens(text: str) -> list[str]:
-    """Return each distinct identifier of a text in lower case, whole and by its parts, in no fixed order."""
-    pieces = set(text.split()).difference(_plain_words)
-    return [token for tokens in map(_remembered.__getitem__, pieces) for token in tokens]
 
 
 def query_identifiers(text: str) -> list[str]:
-    """Return the identifiers of a question like ``identifier_tokens``, without what pages left behind.
+    """Return the tokens of each distinct identifier of a text in lower case, whole and by its parts.
 
-    What is remembered holds words of withheld pages too: a question must take as long for any word.
+    Nothing is remembered, here or of pages: a question must take as long for any word, also of withheld ones.
     """
-    return [token for piece in set(text.split()) for token in _read(piece)]
+    return [token for piece in set(text.split()) for token in identifier_tokens(piece)]
 
 
-def forget_words() -> None:
-    """Let go of the words of many pages: they take tens of megabytes, and an edit needs few of them."""
-    _remembered.clear()
-    _plain_words.clear()
-
-
-class _Remembered(dict[str, tuple[str, ...]]):
-    """Identifier tokens by what stands between blanks: a million words are some ten thousand different."""
-
-    def __missing__(self, piece: str) -> tuple[str, ...]:
-        found = _read(piece)
-        if not found:  # most words: told apart before anybody asks for their tokens
-            if len(_plain_words) >= _MOST_REMEMBERED:
-                _plain_words.clear()
-            _plain_words.add(piece)
-            return ()
-        if len(self) >= _MOST_REMEMBERED:
-            self.clear()
-        self[piece] = found
-        return found
-
-
-_remembered = _Remembered()
-_plain_words: set[str] = set()
-
-
-def _read(piece: str) -> tuple[str, ...]:
-    bare = piece.strip(_AROUND)
-    if bare.isalpha() and (bare.islower() or bare.istitle()):
-        return ()
+def identifier_tokens(piece: str) -> tuple[str, ...]:
+    """Return the tokens of the identifiers in what stands between two blanks: of most pieces none."""
     words = [word.strip(_EDGES) for word in _WORD.findall(piece)]
+    if len(words) == 1:
+        return _tokens_of(words[0])
     return tuple(dict.fromkeys(token for word in words for token in _tokens_of(word)))
 
 
 def _tokens_of(word: str) -> tuple[str, ...]:
-    if not 1 < len(word) <= _LONGEST or not _IDENTIFIER.fullmatch(word):
+    if not (1 < len(word) <= _LONGEST and _IDENTIFIER.search(word) and _LETTER.search(word)):
         return ()
     tokens = [word.lower()]
     components = [part for part in _SPLIT.split(word) if part]

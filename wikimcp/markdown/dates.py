@@ -24,6 +24,8 @@ def read_time(text: str) -> str:
     Taken are ISO forms (also with ``/`` or ``.``, without leading zeros, inside of ``[[ ]]``), a bare year
     or month as written, seconds and milliseconds since 1970, and English names of months.
     """
+    if not text:  # most properties that are asked for are not there
+        return ""
     text = text.strip().strip("\"'").removeprefix("[[").removesuffix("]]").strip()
     if _SHORT.fullmatch(text):
         return text

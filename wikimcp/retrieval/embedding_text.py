@@ -12,9 +12,8 @@ def contextual_text(
     *, title: str, cluster: str, heading_path: tuple[str, ...], summary: str, text: str
 ) -> str:
     """Return title, cluster, headings, summary and then the chunk, one part a line."""
-    headings = " > ".join(part for part in heading_path if part != title)
-    parts = (title, cluster.replace("-", " "), headings, summary, text)
-    return "\n".join(part for part in parts if part)
+    headings = " > ".join([part for part in heading_path if part != title])
+    return "\n".join(filter(None, (title, cluster.replace("-", " "), headings, summary, text)))
 
 
 def chunk_key(contextual: str) -> bytes:

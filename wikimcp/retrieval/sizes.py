@@ -7,15 +7,17 @@ once. In quarters nothing is rounded, so an answer is exactly as large as the su
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Sequence
 from functools import lru_cache
-from urllib.parse import quote
+from json.encoder import encode_basestring
 
 from wikimcp.markdown.tokens import CJK
 
 QUARTERS = 4
 """Quarters in one token."""
 
+_UNRESERVED = (string.ascii_letters + string.digits + "_.-~").encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -36,7 +38,7 @@ def whole_tokens(size: int) -> int:
 
 def text_cost(text: str) -> int:
     """Return the quarters of a text inside a JSON string: escapes counted, quotes not."""
-    return json_quarters(text) - 2
+    return quarters(encode_basestring(text)) - 2
 
 
 def path_cost(heading_path: Sequence[str]) -> int:
@@ -53,4 +55,6 @@ def name_cost(name: str) -> int:
 @lru_cache(maxsize=16_384)
 def _heading_cost(heading: str) -> int:
     """Return the quarters of one heading of a path; those of a page's title are asked for again and again."""
-    return 2 * (text_cost(heading) + 3) + len(quote(heading, safe="", errors="replace")) + 1
+    encoded = heading.encode("utf-8", "replace")
+    escaped = len(encoded.translate(None, _UNRESERVED))  # three characters each in a uri
+    return 2 * (text_cost(heading) + 3) + len(encoded) + 2 * escaped + 1

@@ -48,7 +48,8 @@ def section_traits(text: str, level: int, heading_path: Sequence[str]) -> tuple[
     body = text.split("\n", 1)[1] if level and "\n" in text else "" if level else text
     lines = [line for line in body.split("\n") if line and not line.isspace()]
     characters = sum(map(len, lines))
-    links = sum(_LINK_LINE.match(line) is not None for line in lines) if "[" in body else 0
+    linked = "](" in body or "[[" in body
+    links = len(list(filter(_LINK_LINE.match, lines))) if linked else 0
     # Two sections of equal wording under headings of another depth are still the same text.
     said = body if characters >= _SAYS_LITTLE else text
     identity = blake2b(" ".join(said.split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -43,11 +43,15 @@ class Fields:
         value = self.value(*keys)
         if value.__class__ is str:
             return value if value.isalnum() else " ".join(value.split())
+        if value is None:
+            return ""
         return ", ".join(_scalars(value))
 
     def texts(self, *keys: str) -> tuple[str, ...]:
         """Return a value as several texts: a list as it is, a text split at commas."""
         value = self.value(*keys)
+        if value is None:
+            return ()
         if isinstance(value, str):
             return unique(part.strip() for part in _COMMA.split(value.strip().strip("[]")))
         return unique(_scalars(value))
@@ -55,6 +59,8 @@ class Fields:
     def names(self, *keys: str) -> tuple[str, ...]:
         """Return the pages that a value names, freed of wikilink brackets."""
         value = self.value(*keys)
+        if value is None:
+            return ()
         parts = _NAMES.findall(value) if isinstance(value, str) else _references(value)
         return unique(target_name(part) if "[" in part else part.strip() for part in parts)
 
