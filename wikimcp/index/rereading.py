@@ -24,6 +24,7 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     Raises what ``run`` raises, and Unavailable when the pages behind it never come to rest.
     """
     changing: set[str] = set()
+    found_stale: set[str] = set()
     behind: set[str] = set()
     for attempt in range(_TRIES):
         keeper.freshen()
@@ -50,8 +51,9 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
             if not patient and keeper.moved():
                 continue  # not behind this answer, but perhaps it belongs into it now
             return result
-        if changing.issuperset(stale) and keeper.store.vault_trouble:
+        if found_stale.issuperset(stale) and keeper.store.vault_trouble:
             raise Unavailable(keeper.store.vault_trouble, hint="Ask again when it is back.")
+        found_stale.update(stale)
         behind.update(reading.touched)
         if patient:
             changing.update(stale)
