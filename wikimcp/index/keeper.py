@@ -139,8 +139,6 @@ class IndexKeeper:
             if self.store.refresh(report=report):
                 self.freshness.note_walk()
                 self._settled.set()
-                if self._threads:  # it stays: what a build or a load left behind would stay with it
-                    give_back()
             else:
                 self.store.sync()
             self._failure = None
@@ -160,6 +158,8 @@ class IndexKeeper:
                         self.open()
                 elif not self._settled.is_set():
                     self.open()
+                    if self._settled.is_set():  # what a build or a load left behind would stay as long as we
+                        give_back()
                 elif self.store.needs_rebuild:
                     self.store.refresh()
                     self._announce()
