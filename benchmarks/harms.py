@@ -132,7 +132,7 @@ def newer_index(vault: Vault, state: Path, work: Path) -> str:
     for folder in (ours, theirs):
         with sqlite3.connect(folder / "catalog.sqlite") as connection:
             connection.execute("UPDATE meta SET value=? WHERE key='format'", (str(FORMAT + 1),))
-            connection.execute("ALTER TABLE pages RENAME COLUMN title TO heading")
+            connection.execute("ALTER TABLE pages RENAME COLUMN slug TO handle")
         connection.close()
     (place / "current-ffffffffffff").write_text(theirs.name, encoding="ascii")
     checked(vault, copy)

@@ -67,7 +67,8 @@ def record_faults(prepared: Prepared | Skipped, content: FileContent) -> Iterato
     if len(body.sections) != record.section_count or len(body.chunks) != record.chunk_count:
         yield "the stored body has another number of sections or chunks"
     for chunk in prepared.lexical.fields.chunks:
-        yield from _text_faults("the tokens of a chunk", chunk.text.tokens)
+        for tokens in chunk:
+            yield from _text_faults("the tokens of a chunk", tokens)
 
 
 def _fields(record: object) -> list[object]:
