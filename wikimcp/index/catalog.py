@@ -58,8 +58,9 @@ _BODY_SQL = f"INSERT INTO bodies VALUES ({','.join('?' * len(BODY_COLUMNS))})"  
 
 
 class Catalog:
-    """One catalog file. Connections belong to threads, end with them, and are closed by close().
+    """One catalog file. A connection belongs to a thread, and is closed when nobody uses it any more.
 
+    It is never closed under another thread: what SQLite reads for that one would be freed as it is read.
     Reading raises IndexDamaged when the file is no catalog any more, StateError when it is busy or
     away.
     """
@@ -70,7 +71,7 @@ class Catalog:
         self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._mutex = threading.Lock()
         # A replaced index is read by running calls until the last lets go of it; then it is closed.
-        weakref.finalize(self, _close_all, self._open)
+        weakref.finalize(self, _let_go_of, self._open)
 
     @classmethod
     def create(cls, path: Path, meta: dict[str, str]) -> Catalog:
@@ -96,8 +97,8 @@ class Catalog:
         return self._path.parent
 
     @property
-    def connection(self) -> sqlite3.Connection:
-        """The connection of the calling thread."""
+    def connection(self) -> _Connection:
+        """The connection of the calling thread, to be used within ``_using`` or a transaction."""
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = sqlite3.connect(
@@ -115,17 +116,37 @@ class Catalog:
                 self._open.add(connection)
         return connection
 
+    @contextmanager
+    def _using(self) -> Iterator[_Connection]:
+        """Give the connection of the calling thread, and keep it open during the block."""
+        connection = self._held()
+        try:
+            yield connection
+        finally:
+            connection.busy.release()
+            if connection.let_go:
+                connection.end()
+
+    def _held(self) -> _Connection:
+        """Return the connection of the calling thread, in use from now on."""
+        while True:
+            connection = self.connection
+            connection.busy.acquire()
+            if not connection.let_go:
+                return connection
+            connection.busy.release()
+            self._local.connection = None
+
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection that is not in use; one that is, as soon as its call is over."""
         with self._mutex:
             self._local = threading.local()
-            _close_all(self._open)
+            _let_go_of(self._open)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write atomically: commit at the end of the block, roll back on any error."""
-        connection = self.connection
-        with translated():
+        with translated(), self._using() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -136,8 +157,8 @@ class Catalog:
                 raise
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        with translated():
-            return self.connection.execute(sql, values).fetchall()
+        with translated(), self._using() as connection:
+            return connection.execute(sql, values).fetchall()
 
     # Reading
 
@@ -155,8 +176,7 @@ class Catalog:
 
         Withheld pages are among them.
         """
-        connection = self.connection
-        with translated(), uncollected():
+        with translated(), uncollected(), self._using() as connection:
             connection.execute("BEGIN")
             try:
                 meta = self.meta()
@@ -189,14 +209,14 @@ class Catalog:
 
     def body(self, rev: int) -> PageBody | None:
         """Return the body of one rev; None when it is no longer there."""
-        with translated():
-            row = self.connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
+        with translated(), self._using() as connection:
+            row = connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else body_from_row(row)
 
     def sections(self, rev: int) -> tuple[tuple[Section, ...], Comments] | None:
         """Return the sections and the comments of one rev; None when it is no longer there."""
-        with translated():
-            row = self.connection.execute("SELECT sections, rest FROM bodies WHERE rev=?", (rev,)).fetchone()
+        with translated(), self._using() as connection:
+            row = connection.execute("SELECT sections, rest FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else (sections_from_cell(row[0]), comments_from_cell(row[1]))
 
     def links(self) -> list[tuple[int, str]]:
@@ -328,11 +348,31 @@ class Catalog:
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that is closed when the thread it belonged to has ended."""
+    """A connection that is closed once thread or catalog let go of it and no call uses it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - sqlite3's own
+        self.busy = threading.RLock()
+        self.let_go = False
+        super().__init__(*args, **kwargs)
+
+    def end(self) -> None:
+        """Close it, unless another thread is using it; that one does it then."""
+        self.let_go = True
+        if self.busy.acquire(blocking=False):
+            try:
+                self.close()
+            finally:
+                self.busy.release()
 
     def __del__(self) -> None:
         with suppress(sqlite3.Error):  # one that never came to be
             self.close()
+
+
+def _let_go_of(connections: weakref.WeakSet[_Connection]) -> None:
+    for connection in list(connections):
+        connection.end()
+    connections.clear()
 
 
 def _pages_between(connection: sqlite3.Connection, first: int, last: int) -> list[PageRecord]:
@@ -343,12 +383,6 @@ def _pages_between(connection: sqlite3.Connection, first: int, last: int) -> lis
         rows = connection.execute(f"SELECT {','.join(PAGE_COLUMNS)} {where}", (first, last))  # nosec B608 # our own columns
         pages = [page_from_row(row) for row in rows]
     return pages
-
-
-def _close_all(connections: weakref.WeakSet[_Connection]) -> None:
-    for connection in list(connections):
-        connection.close()
-    connections.clear()
 
 
 def _kind(message: str) -> type[StateError]:
