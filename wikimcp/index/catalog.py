@@ -9,8 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import sqlite3
-import threading
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import attrgetter
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from wikimcp.errors import StateError
+from wikimcp.index.connections import Connections
 from wikimcp.index.page_record import (
     AT_ONCE,
     PAGE_COLUMNS,
@@ -41,7 +40,6 @@ from wikimcp.models import LINK_SERVED_ONCE, Diagnostic, FileStamp, LinkKind, Se
 
 FORMAT = 8
 
-_BUSY_SECONDS = 10.0
 _path = attrgetter("path")
 _CITING = f"""instr(links, '["{LinkKind.CITATION.value}",') > 0"""
 _SCHEMA = f"""
@@ -58,20 +56,15 @@ _BODY_SQL = f"INSERT INTO bodies VALUES ({','.join('?' * len(BODY_COLUMNS))})"  
 
 
 class Catalog:
-    """One catalog file. A connection belongs to a thread, and is closed when nobody uses it any more.
+    """One catalog file, read by any thread over a connection of its own.
 
-    It is never closed under another thread: what SQLite reads for that one would be freed as it is read.
     Reading raises IndexDamaged when the file is no catalog any more, StateError when it is busy or
     away.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._local = threading.local()
-        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
-        self._mutex = threading.Lock()
-        # A replaced index is read by running calls until the last lets go of it; then it is closed.
-        weakref.finalize(self, _let_go_of, self._open)
+        self._connections = Connections(path)
 
     @classmethod
     def create(cls, path: Path, meta: dict[str, str]) -> Catalog:
@@ -97,56 +90,18 @@ class Catalog:
         return self._path.parent
 
     @property
-    def connection(self) -> _Connection:
-        """The connection of the calling thread, to be used within ``_using`` or a transaction."""
-        connection: _Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = sqlite3.connect(
-                f"{self._path.absolute().as_uri()}?mode=rw",  # never made anew where it is gone
-                uri=True,
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-                cached_statements=64,
-                factory=_Connection,
-            )
-            connection.execute("PRAGMA synchronous=NORMAL")
-            self._local.connection = connection
-            with self._mutex:
-                self._open.add(connection)
-        return connection
-
-    @contextmanager
-    def _using(self) -> Iterator[_Connection]:
-        """Give the connection of the calling thread, and keep it open during the block."""
-        connection = self._held()
-        try:
-            yield connection
-        finally:
-            connection.busy.release()
-            if connection.let_go:
-                connection.end()
-
-    def _held(self) -> _Connection:
-        """Return the connection of the calling thread, in use from now on."""
-        while True:
-            connection = self.connection
-            connection.busy.acquire()
-            if not connection.let_go:
-                return connection
-            connection.busy.release()
-            self._local.connection = None
+    def connection(self) -> sqlite3.Connection:
+        """The connection of the calling thread, for use in a transaction."""
+        return self._connections.mine
 
     def close(self) -> None:
         """Close every connection that is not in use; one that is, as soon as its call is over."""
-        with self._mutex:
-            self._local = threading.local()
-            _let_go_of(self._open)
+        self._connections.close()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Write atomically: commit at the end of the block, roll back on any error."""
-        with translated(), self._using() as connection:
+        with translated(), self._connections.using() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -157,7 +112,7 @@ class Catalog:
                 raise
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        with translated(), self._using() as connection:
+        with translated(), self._connections.using() as connection:
             return connection.execute(sql, values).fetchall()
 
     # Reading
@@ -176,7 +131,7 @@ class Catalog:
 
         Withheld pages are among them.
         """
-        with translated(), uncollected(), self._using() as connection:
+        with translated(), uncollected(), self._connections.using() as connection:
             connection.execute("BEGIN")
             try:
                 meta = self.meta()
@@ -209,13 +164,13 @@ class Catalog:
 
     def body(self, rev: int) -> PageBody | None:
         """Return the body of one rev; None when it is no longer there."""
-        with translated(), self._using() as connection:
+        with translated(), self._connections.using() as connection:
             row = connection.execute("SELECT * FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else body_from_row(row)
 
     def sections(self, rev: int) -> tuple[tuple[Section, ...], Comments] | None:
         """Return the sections and the comments of one rev; None when it is no longer there."""
-        with translated(), self._using() as connection:
+        with translated(), self._connections.using() as connection:
             row = connection.execute("SELECT sections, rest FROM bodies WHERE rev=?", (rev,)).fetchone()
             return None if row is None else (sections_from_cell(row[0]), comments_from_cell(row[1]))
 
@@ -345,34 +300,6 @@ class Catalog:
                 for s in skipped
             ],
         )
-
-
-class _Connection(sqlite3.Connection):
-    """A connection that is closed once thread or catalog let go of it and no call uses it."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - sqlite3's own
-        self.busy = threading.RLock()
-        self.let_go = False
-        super().__init__(*args, **kwargs)
-
-    def end(self) -> None:
-        """Close it, unless another thread is using it; that one does it then."""
-        self.let_go = True
-        if self.busy.acquire(blocking=False):
-            try:
-                self.close()
-            finally:
-                self.busy.release()
-
-    def __del__(self) -> None:
-        with suppress(sqlite3.Error):  # one that never came to be
-            self.close()
-
-
-def _let_go_of(connections: weakref.WeakSet[_Connection]) -> None:
-    for connection in list(connections):
-        connection.end()
-    connections.clear()
 
 
 def _pages_between(connection: sqlite3.Connection, first: int, last: int) -> list[PageRecord]:
