@@ -28,11 +28,10 @@ from benchmarks.editor import Editor
 from benchmarks.figures import BenchError
 from benchmarks.measures.fleet import BuildWatch
 from benchmarks.memory import family, memory_of
-from benchmarks.processes import ROOT
+from benchmarks.processes import CORPUS, ROOT
 
 TAKEOVER_SECONDS = 2.0
 MEMORY_SHARE = 0.8  # of so many times one server: what several may need at most
-_CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
 _LONGEST_REST = 2.0  # seconds until a killed server is started again, and between two kills, at most
 _SETTLE_SECONDS = 240.0  # within which all must answer of the same, on a machine that is busy as well
 
@@ -182,9 +181,7 @@ def run(
             fleet.start_missing()
             _checkpoint(vault, folder, fleet, counts, list(told["words"].items()), embedder)
         counts.builds_mended = len(builds.seen) - counts.builds_first
-    ended = (
-        counts.killed + counts.terminated
-    )  # one that was asked to end exits in time, wherever its writer is
+    ended = counts.killed + counts.terminated  # who is asked to end does so in time, whatever it writes
     if counts.builds_mended > ended:
         counts.faults.append(f"{counts.builds_mended} later builds, but {ended} servers were ended")
     return counts
@@ -259,7 +256,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--servers", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--corpus", type=Path, default=_CORPUS if _CORPUS.is_dir() else ROOT / "sample_vault")
+    parser.add_argument("--corpus", type=Path, default=CORPUS if CORPUS.is_dir() else ROOT / "sample_vault")
     parser.add_argument("--embedder", default="wordllama")
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="wikimcp-many-") as work:

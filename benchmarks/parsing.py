@@ -13,17 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import ROOT
+from benchmarks.processes import CORPUS
 from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.vaults.detect import detect
-
-_CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; returns 0, or 2 for wrong use."""
     parser = argparse.ArgumentParser(prog="benchmarks.parsing", description=__doc__)
-    parser.add_argument("--corpus", type=Path, default=_CORPUS, metavar="DIR", help="a folder of markdown")
+    parser.add_argument("--corpus", type=Path, default=CORPUS, metavar="DIR", help="a folder of markdown")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="repetitions (3)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = parser.parse_args(argv)

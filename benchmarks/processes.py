@@ -19,6 +19,8 @@ from benchmarks.figures import BenchError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
+"""The large corpus; it may be absent."""
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "LD_LIBRARY_PATH")
 
 

@@ -25,12 +25,11 @@ from benchmarks.corpus import build_vault, fingerprints, titles
 from benchmarks.figures import BenchError, Outcome, Recorder
 from benchmarks.machine import load_average, machine_facts
 from benchmarks.measures import cold, edits, fleet, memory, queries, size, warm
-from benchmarks.processes import HERE, ROOT
+from benchmarks.processes import CORPUS, HERE, ROOT
 from benchmarks.results import Results, VaultSet
 from wikimcp.errors import WikimcpError
 from wikimcp.evaluation.questions import read_questions
 
-CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
 QUESTIONS = ROOT.parent / "shared" / "eval" / "questions.csv"
 _MOST_COPIES = 999  # each has a word of its own, made of three syllables
 MEASURES = {

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from benchmarks.corpus import titles
 from benchmarks.memory import family, memory_of
+from benchmarks.processes import CORPUS
 from wikimcp.app import build_service
 from wikimcp.errors import WikimcpError
 from wikimcp.index.triples import TripleProjections
@@ -29,7 +30,6 @@ from wikimcp.service import WikiService
 from wikimcp.settings import load_settings
 from wikimcp.tools.get_ontology import EXAMPLES
 
-CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "wikantik-pages"
 FIRST = "ASK { ?s a wm:Page }"
 PATIENCE = 60.0  # seconds until the copy of the data is there
 AHEAD = 8.0  # seconds in which a server has made itself ready

@@ -16,19 +16,17 @@ from typing import Any
 
 from benchmarks.corpus import build_vault
 from benchmarks.figures import percentile
-from benchmarks.processes import ROOT
+from benchmarks.processes import CORPUS, ROOT
 from wikimcp.app import build_service
 from wikimcp.models import Caller
 from wikimcp.service import WikiService
 from wikimcp.settings import load_settings
 
-_CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; progress goes to stderr."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--corpus", type=Path, default=_CORPUS if _CORPUS.is_dir() else ROOT / "sample_vault")
+    parser.add_argument("--corpus", type=Path, default=CORPUS if CORPUS.is_dir() else ROOT / "sample_vault")
     parser.add_argument("--copies", type=int, default=10, help="copies of the corpus in one vault (10)")
     parser.add_argument("--every", type=int, default=12, help="start from every so many-th page (12)")
     parser.add_argument("--depth", type=int, default=2, help="hops (2)")

@@ -52,9 +52,6 @@ class Layered(Mapping[K, V]):
 
     def whole(self) -> Mapping[K, V]:
         """Return the table as a plain dictionary, for who looks most of it up."""
-        return self._whole()
-
-    def _whole(self) -> dict[K, V]:
         return _merged(self._base, self._layer) if self._layer else self._base
 
     def __getitem__(self, key: K) -> V:
@@ -83,15 +80,15 @@ class Layered(Mapping[K, V]):
         return self._length
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._whole())
+        return iter(self.whole())
 
     def items(self) -> ItemsView[K, V]:
         """Return all keys with their values."""
-        return self._whole().items()
+        return self.whole().items()
 
     def values(self) -> ValuesView[V]:
         """Return all values."""
-        return self._whole().values()
+        return self.whole().values()
 
 
 def _held(base: Mapping[Any, Any], layer: Mapping[Any, Any], key: object) -> Any:  # noqa: ANN401 - any value

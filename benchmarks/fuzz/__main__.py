@@ -17,9 +17,8 @@ from benchmarks.fuzz.failures import read_failure, shrunk, write_failure
 from benchmarks.fuzz.reading import Failure
 from benchmarks.fuzz.watching import PATIENCE, watched
 from benchmarks.fuzz.work import Plan, check, page_of
-from benchmarks.processes import ROOT
+from benchmarks.processes import CORPUS, ROOT
 
-_CORPUS = ROOT.parent / "shared" / "corpus" / "wikantik-pages"
 _KEPT_OF_A_KIND = 3
 
 
@@ -47,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.fuzz", description=__doc__)
     parser.add_argument("--pages", type=int, default=20_000, metavar="N", help="pages to read (20000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="another seed, other pages (1)")
-    corpus = _CORPUS if _CORPUS.is_dir() else None
+    corpus = CORPUS if CORPUS.is_dir() else None
     parser.add_argument("--corpus", type=Path, default=corpus, metavar="DIR", help="pages to begin from")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes at once (2)")
     parser.add_argument(

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from wikimcp.index.page_record import page_from_row, page_row
 from wikimcp.index.prepare import Prepared, Skipped
-from wikimcp.index.records import body_from_row, page_from_row, page_row
+from wikimcp.index.records import body_from_row
 from wikimcp.markdown.frontmatter import parse_frontmatter
 from wikimcp.markdown.outliner import page_properties
 from wikimcp.markdown.tokens import LineIndex, span_sha256

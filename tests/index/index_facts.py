@@ -11,7 +11,7 @@ import numpy as np
 
 from wikimcp.app import open_lexical
 from wikimcp.index.freshness import Freshness
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.state import StateDir
 from wikimcp.index.store import IndexStore
 from wikimcp.index.view import View

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.tools.small_wiki import page_record
 from wikimcp.index.changes import compare, compare_some, others_there
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.models import FileStamp, Scan
 from wikimcp.vaults.detect import detect
 

@@ -68,7 +68,7 @@ class Chunks:
         return {rev: np.array(keys, np.uint64).tobytes() for rev, keys in chosen.items()}
 
     def rows(self, state: DenseState, before: ChunkRows | None = None) -> ChunkRows:
-        return ChunkRows.of(state, list(self.by_rev), self.keys_of, before=before)
+        return ChunkRows.of(state, np.array(sorted(self.by_rev), np.uint64), self.keys_of, before=before)
 
     def ids(self) -> Ids:
         return np.array(

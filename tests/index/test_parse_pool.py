@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from wikimcp.index.page_record import page_row
 from wikimcp.index.parse_pool import _AHEAD, _BATCH, _SMALLEST_BATCH, _batches, prepare_all
 from wikimcp.index.prepare import Prepared, Skipped, prepare
-from wikimcp.index.records import page_row
 from wikimcp.lexical.tantivy import analysis
 from wikimcp.vaults.detect import detect
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.small_wiki import page_record
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.visible import VisiblePages
 from wikimcp.markdown.identity import derived_id
 

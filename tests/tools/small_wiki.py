@@ -16,7 +16,8 @@ from typing import Any
 
 from wikimcp.index.clusters import Cluster, build_clusters, build_tags
 from wikimcp.index.names import PageNames
-from wikimcp.index.records import PageBody, PageRecord
+from wikimcp.index.page_record import PageRecord
+from wikimcp.index.records import PageBody
 from wikimcp.index.stale import Stale
 from wikimcp.index.view import Reading
 from wikimcp.index.visible import VisiblePages

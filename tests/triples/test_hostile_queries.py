@@ -228,7 +228,7 @@ def test_a_process_that_has_become_large_is_not_kept() -> None:
             f"SELECT ?t {{ ?a a wm:Page . ?b a wm:Hub BIND(CONCAT('{text}', STR(?a)) AS ?t) }} ORDER BY ?t"
         )
         large = large.replace("?b a wm:Hub", "?b wm:linksTo <urn:wikimcp:page:P7>")
-        # What the allocator gives back at once does not count, so it may take more than one.
+        # Page faults are counted, and with large pages there are few: it may take more than one.
         until(
             lambda: store.query(large, pages, limit=1_000).rows and len(worker.children()) == 1,
             "it is gone, another waits",

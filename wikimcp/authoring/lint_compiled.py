@@ -31,7 +31,7 @@ from wikimcp.authoring.refresh import refresh_wiki
 from wikimcp.authoring.refresh_report import RefreshReport
 from wikimcp.authoring.workspace import Area, Workspace
 from wikimcp.authoring.writing import FileChange
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.view import Reading
 from wikimcp.models import Link
 

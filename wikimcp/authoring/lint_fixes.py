@@ -18,7 +18,7 @@ from wikimcp.authoring.refresh import refresh_wiki, refresh_within, scan_sources
 from wikimcp.authoring.wiki_pass import in_one_change
 from wikimcp.authoring.workspace import Workspace
 from wikimcp.authoring.writing import FileChange, Transaction
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.view import Reading
 from wikimcp.markdown.anchors import anchor
 from wikimcp.models import Link, LinkKind

@@ -26,8 +26,8 @@ from wikimcp.citations.uri import parse_cite_uri
 from wikimcp.citations.verdict import Status
 from wikimcp.graph.resolve import fold, joined_path, slug_form
 from wikimcp.index.link_diagnostics import odd_links
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.pins import Pin, pin_key
-from wikimcp.index.records import PageRecord
 from wikimcp.index.view import Reading
 from wikimcp.markdown.links import PAGE_SUFFIXES
 from wikimcp.models import Link, LinkKind

@@ -11,7 +11,7 @@ from wikimcp.authoring.lint_links import is_standing
 from wikimcp.authoring.lint_places import Places
 from wikimcp.authoring.lint_report import DUPLICATE_TITLE, MISSING_FIELDS, STALE, Finding
 from wikimcp.graph.resolve import fold
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.view import Reading
 
 _USUAL_FROM = 10  # pages; fewer have no custom yet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.markdown.frontmatter import Frontmatter, parse_frontmatter
 from wikimcp.markdown.publication import fold_key
 from wikimcp.markdown.tokens import LineIndex

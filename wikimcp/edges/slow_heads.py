@@ -34,7 +34,7 @@ class ImpatientProtocol(H11Protocol):
     """
 
     head_seconds = HEAD_SECONDS
-    max_connections = 500
+    max_connections: int
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(*args, **kwargs)

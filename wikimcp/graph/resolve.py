@@ -243,7 +243,7 @@ class LinkResolver:
     def at(self, bare: str) -> str:
         """Return the slug of the page at a path without its suffix; empty when there is none."""
         page = self._exact(bare)
-        return page.slug if page is not None and _PAGE_SUFFIX.sub("", page.path) == bare else ""
+        return page.slug if page is not None and without_suffix(page.path) == bare else ""
 
     def _by_name(self, folder: str, name: str) -> Resolution:
         stem = name.rsplit("/", 1)[-1]
@@ -252,7 +252,7 @@ class LinkResolver:
             pages: Sequence[LinkTarget] = table.get(key, ())
             if "/" in name:
                 ending = "/" + fold(name.lstrip("/"))
-                pages = [p for p in pages if ("/" + fold(_PAGE_SUFFIX.sub("", p.path))).endswith(ending)]
+                pages = [p for p in pages if ("/" + fold(without_suffix(p.path))).endswith(ending)]
             if pages:
                 return _choose(pages, folder, via)
         whole = ((self._aliases, fold(name), "alias"), (self._slugs, slug_form(name), "slug"))
@@ -283,7 +283,7 @@ def _order(page: LinkTarget) -> tuple[int, str]:
 
 def _entries(page: LinkTarget) -> Iterator[tuple[str, str]]:
     """Yield under which keys of which tables a page is found."""
-    bare = _PAGE_SUFFIX.sub("", page.path)
+    bare = without_suffix(page.path)
     stem = bare.rsplit("/", 1)[-1]
     yield "path", bare
     if page.slug != bare:  # a name that is no path, as some dialects give

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from wikimcp.errors import WikimcpError
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.prepare import changed
-from wikimcp.index.records import PageRecord
 from wikimcp.models import FileStamp, Scan
 from wikimcp.ports import VaultAdapter
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from wikimcp.index.names import fold
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 
 _FOLDER_CLUSTER_FROM = 3  # pages; a smaller top-level folder is no topic of its own
 

@@ -156,15 +156,14 @@ class ChunkRows:
 
     @classmethod
     def of(
-        cls, state: DenseState, revs: Sequence[int] | Ids, keys_of: KeysOf, *, before: ChunkRows | None = None
+        cls, state: DenseState, revs: Ids, keys_of: KeysOf, *, before: ChunkRows | None = None
     ) -> ChunkRows:
-        """Return the rows of the chunks of ``revs``; ``keys_of`` reads the chunk keys by rev."""
-        wanted = np.sort(np.array(revs, np.uint64))
+        """Return the rows of the chunks of ``revs``, sorted; ``keys_of`` reads the chunk keys by rev."""
         if before is not None:
-            found = before._changed(state, wanted, keys_of)
+            found = before._changed(state, revs, keys_of)
             if found is not None:
                 return found
-        return cls._read(state, wanted, keys_of(None))
+        return cls._read(state, revs, keys_of(None))
 
     @classmethod
     def _read(cls, state: DenseState, revs: Ids, keys_by_rev: Mapping[int, bytes]) -> ChunkRows:

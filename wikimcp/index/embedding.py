@@ -14,7 +14,7 @@ from wikimcp.index.catalog import Catalog
 from wikimcp.index.dense_state import BuildDense, ChunkRows, DenseState, revs_after, revs_of
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.memory import give_back
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.state import StateDir
 from wikimcp.index.vectors import VectorFile

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wikimcp.index.catalog import Catalog
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.ports import LexicalIndex, LexicalSearcher
 
 OpenLexical = Callable[[Path], LexicalIndex]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from wikimcp.index.audience_view import View
 from wikimcp.index.former import path_of_former_id, path_of_former_slug, paths_now
 from wikimcp.index.history import FormerNames, GitHistory
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.markdown.identity import derived_id
 
 _MOST_MOVES = 3  # of one page, each remembered by another than the one before

@@ -30,7 +30,8 @@ from wikimcp.index.dense_state import ChunkRows
 from wikimcp.index.mention_tables import MentionTables, TextPart
 from wikimcp.index.names import PageNames
 from wikimcp.index.node_vectors import NodeVectors, node_vectors
-from wikimcp.index.records import PageRecord, SkippedFile, links_from_cell, sections_from_cell
+from wikimcp.index.page_record import PageRecord
+from wikimcp.index.records import SkippedFile, links_from_cell, sections_from_cell
 from wikimcp.index.sidecars import Mark, ReadSidecars
 from wikimcp.markdown.links import target_name
 from wikimcp.models import LINK_SERVED_ONCE

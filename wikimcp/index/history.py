@@ -28,7 +28,7 @@ from wikimcp.index.history_file import (
     note_head,
     writing,
 )
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.markdown.identity import derived_id
 
 log = logging.getLogger("wikimcp.index")

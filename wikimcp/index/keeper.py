@@ -20,7 +20,7 @@ from wikimcp.index.freshness import Freshness
 from wikimcp.index.history import COMMAND_SECONDS, PASS_SECONDS
 from wikimcp.index.lock import ProcessLock
 from wikimcp.index.memory import give_back
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.index.store import IndexStore
 from wikimcp.index.view import Reading, View

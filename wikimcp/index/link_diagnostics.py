@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from wikimcp.index.audience_view import View
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.anchors import anchor, may_name_heading, numbered_anchors
 from wikimcp.markdown.links import is_issue_key

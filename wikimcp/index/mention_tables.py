@@ -15,7 +15,8 @@ from wikimcp.graph.knowledge import KnowledgeGraph
 from wikimcp.graph.mentions import MentionAutomaton, Mentions, meanings_of, mentions_in, words_of
 from wikimcp.index.catalog import translated
 from wikimcp.index.mention_file import FoundMentions, MentionFile, PageMentions, WordHashes, word_hashes
-from wikimcp.index.records import PageRecord, chunks_from_cell
+from wikimcp.index.page_record import PageRecord
+from wikimcp.index.records import chunks_from_cell
 from wikimcp.index.snapshot import Snapshot
 from wikimcp.markdown.tokens import visible_text
 from wikimcp.models import Audience

@@ -8,7 +8,7 @@ from functools import cached_property
 from heapq import nlargest
 
 from wikimcp.errors import Ambiguous, NotFound, nearest
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.visible import VisiblePages
 
 _MOST_CANDIDATES = 12

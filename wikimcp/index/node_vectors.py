@@ -9,7 +9,7 @@ import numpy as np
 from wikimcp.graph.knowledge import KnowledgeGraph
 from wikimcp.graph.mentions import Mentions
 from wikimcp.index.dense_state import ChunkRows
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.ports import Vectors
 
 NodeVectors = tuple[Mapping[str, int], Vectors]

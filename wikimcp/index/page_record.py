@@ -145,8 +145,8 @@ def page_row(page: PageRecord) -> Row:
     """Return the catalog row of a record, in the order of ``PAGE_COLUMNS``."""
     first = {name: getattr(page, name) for name in _FIRST}
     first |= {name: int(first[name]) for name in _FLAGS}
-    first["labels"] = _dump(sorted(page.labels)) if page.labels else ""
-    return (*first.values(), _dump([getattr(page, name) for name in _REST]))
+    first["labels"] = as_cell(sorted(page.labels)) if page.labels else ""
+    return (*first.values(), as_cell([getattr(page, name) for name in _REST]))
 
 
 def page_from_row(row: Row) -> PageRecord:
@@ -244,5 +244,6 @@ def _copied(page: PageRecord, **changes: Any) -> PageRecord:  # noqa: ANN401 - v
     return made
 
 
-def _dump(value: object) -> str:
+def as_cell(value: object) -> str:
+    """Return the JSON of a value as one cell of the catalog holds it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from wikimcp.errors import WikimcpError
-from wikimcp.index.records import PageRecord, Row, body_row, record_of
+from wikimcp.index.page_record import PageRecord, Row
+from wikimcp.index.records import body_row, record_of
 from wikimcp.lexical.words import has_cjk
 from wikimcp.markdown.tokens import visible_text
 from wikimcp.models import Diagnostic, FileStamp, ParsedPage

@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wikimcp.index.page_record import PageRecord, Row, page_from_row, page_row
+from wikimcp.index.page_record import PageRecord, Row, as_cell
 from wikimcp.markdown.identity import derived_id
 from wikimcp.models import Anchor, Chunk, Diagnostic, FileStamp, Link, LinkKind, ParsedPage, Section, Span
-
-__all__ = ["PageBody", "PageRecord", "Row", "SkippedFile", "page_from_row", "page_row"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +93,6 @@ def page_id_is_derived(page: ParsedPage) -> bool:
     return page.canonical_id == derived_id(page.slug)
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 Comments = tuple[tuple[int, int], ...]
 """Ranges of a page's text, start and end."""
 
@@ -129,13 +123,13 @@ def body_row(rev: int, page: ParsedPage, *, traits: bytes, chunk_keys: bytes) ->
     }
     return (
         rev,
-        _dump([_section_cell(s) for s in body.sections]),
+        as_cell([_section_cell(s) for s in body.sections]),
         traits,
         array("i", [n for c in body.chunks for n in (c.section, c.start, c.end)]).tobytes(),
         chunk_keys,
-        _dump([_link_cell(link) for link in body.links]) if body.links else "",
-        _dump(dict(page.frontmatter)) if page.frontmatter else "",
-        _dump({key: value for key, value in rest.items() if value}),
+        as_cell([_link_cell(link) for link in body.links]) if body.links else "",
+        as_cell(dict(page.frontmatter)) if page.frontmatter else "",
+        as_cell({key: value for key, value in rest.items() if value}),
     )
 
 

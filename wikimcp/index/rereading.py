@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from wikimcp.errors import StateError, Unavailable, WikimcpError
 from wikimcp.index.keeper import IndexKeeper
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.stale import Stale
 from wikimcp.index.view import Reading
 from wikimcp.models import Audience
@@ -29,7 +29,7 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     for attempt in range(_TRIES):
         keeper.freshen()
         patient = attempt >= _PATIENT_TRIES
-        known = _as_indexed(keeper, audience, behind) if patient else {}
+        known = _as_indexed(keeper, behind) if patient else {}
         reading = keeper.reading(audience, without=changing)
         try:
             result = run(reading)
@@ -65,7 +65,7 @@ def read_as_it_is(keeper: IndexKeeper, audience: Audience, run: Callable[[Readin
     )
 
 
-def _as_indexed(keeper: IndexKeeper, audience: Audience, paths: Collection[str]) -> dict[str, PageRecord]:
+def _as_indexed(keeper: IndexKeeper, paths: Collection[str]) -> dict[str, PageRecord]:
     """Return the pages among ``paths`` whose files are as indexed at a moment from now on: all, if it can be.
 
     Where pages change faster than an answer is made, some file behind it will always have changed when it is
@@ -74,7 +74,8 @@ def _as_indexed(keeper: IndexKeeper, audience: Audience, paths: Collection[str])
     pages: dict[str, PageRecord] = {}
     stale: set[str] = set()
     for _ in range(_LOOKS):
-        records = keeper.reading(audience).view.snapshot.records
+        snapshot = keeper.store.snapshot
+        records = snapshot.records if snapshot is not None else {}
         pages = {path: records[path] for path in paths if path in records}
         stale = set(keeper.stale(pages.values()))
         if not stale:

@@ -16,7 +16,7 @@ from wikimcp.graph.links import LinkGraph
 from wikimcp.graph.predicates import KNOWN_PREDICATES, page_kind
 from wikimcp.index.clusters import Cluster
 from wikimcp.index.names import fold
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 from wikimcp.markdown.publication import fold_key
 from wikimcp.models import GraphEdge, Link, LinkKind
 from wikimcp.triples.terms import (

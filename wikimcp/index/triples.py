@@ -23,7 +23,8 @@ from wikimcp.graph.mentions import Mentions
 from wikimcp.index.audience_view import View
 from wikimcp.index.catalog import translated
 from wikimcp.index.names import fold
-from wikimcp.index.records import PageRecord, links_from_cell
+from wikimcp.index.page_record import PageRecord
+from wikimcp.index.records import links_from_cell
 from wikimcp.index.sidecars import Mark, ReadSidecars
 from wikimcp.index.stale import Stale
 from wikimcp.index.triple_lines import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wikimcp.index.former import paths_now
 from wikimcp.index.history import Counts
-from wikimcp.index.records import PageRecord
+from wikimcp.index.page_record import PageRecord
 
 
 def uncommitted_moves(

@@ -25,9 +25,10 @@ from wikimcp.index.graph_tables import GraphTables
 from wikimcp.index.history import GitHistory
 from wikimcp.index.link_diagnostics import link_diagnostics
 from wikimcp.index.node_vectors import NodeVectors
+from wikimcp.index.page_record import PageRecord
 from wikimcp.index.pins import Pin, read_pins
 from wikimcp.index.prepare import iso_time
-from wikimcp.index.records import PageBody, PageRecord
+from wikimcp.index.records import PageBody
 from wikimcp.index.stale import Stale
 from wikimcp.markdown.tokens import LineIndex, span_sha256, visible_text
 from wikimcp.models import LINK_SERVED_ONCE, Citation, Diagnostic, Link, PageChange, Section
